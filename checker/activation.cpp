@@ -20,13 +20,13 @@ const double kLeakyRelu = 0x1.47ae147ae147bp-7;
 Ball sigmoid(const Ball& z) { return Ball(1) / (Ball(1) + exp(-z)); }
 
 Ball root_two_pi() { return sqrt(Ball(2) * Ball::pi()); }
-
 Ball normal(const Ball& z) { return exp(-(z * z) / Ball(2)) / root_two_pi(); }
 
 Ball normal_cdf(const Ball& z) { return erfc(-z / sqrt(Ball(2))) / Ball(2); }
 
 Ball gelu_derivative(const Ball& z) { return normal_cdf(z) + z * normal(z); }
 
+Ball silu_derivative(const Ball& z) { return sigmoid(z) * (Ball(1) + z * sigmoid(-z)); }
 Ball hull(const Ball& x, const Ball& y) {
   return Ball::make([&](arb_t z) { arb_union(z, x.get(), y.get(), precision); });
 }
@@ -51,10 +51,9 @@ const Smooth kSmooth[] = {
     // phi'' = (2 - z^2) normal(z)
     {"gelu", [](const Ball& z) { return z * normal_cdf(z); }, gelu_derivative,
      [] { return gelu_derivative(sqrt(Ball(2))); }, [] { return Ball(2) / root_two_pi(); }},
-    // sup |phi'| = 1.0998393.. at 2.3994
-    {"silu", [](const Ball& z) { return z * sigmoid(z); },
-     [](const Ball& z) { return sigmoid(z) * (Ball(1) + z * sigmoid(-z)); }, [] { return Ball(1.09984); },
-     [] { return Ball(0.5); }},
+    // sup |phi'| = 1.09983932012288669.., where z tanh(z/2) = 2
+    {"silu", [](const Ball& z) { return z * sigmoid(z); }, silu_derivative,
+     [] { return Ball(1.0998393201228872); }, [] { return Ball(0.5); }},
 };
 
 }  // namespace

@@ -101,11 +101,11 @@ bool norm_at_most(std::size_t rows, std::size_t columns, const std::vector<doubl
 }
 
 double spectral_norm(std::size_t rows, std::size_t columns, const std::vector<double>& numbers, double off) {
-  double all = 0;
+  Ball all;
   for (const double x : numbers) {
-    all += x * x;
+    all += square(Ball(x));
   }
-  const double frobenius = std::sqrt(all) * (1 + 1e-6) + 0x1p-500 + off;
+  const double frobenius = (sqrt(all) + Ball(off)).upper();
   if (std::min(rows, columns) == 1 || frobenius < 1e-100) {
     return frobenius;
   }

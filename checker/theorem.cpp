@@ -139,8 +139,14 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
     }
   }
   const Ball norm = norm_between(n, points.dimension(), numbers, sqrt(off).upper());
-  Ball y = 0;
-  const auto targets = [&] {  // the longest column
+  Given g{static_cast<double>(n),
+          static_cast<double>(points.dimension()),
+          norm,
+          lambda,
+          Ball(p) / Ball(static_cast<double>(networks)),
+          0,
+          activation};
+  const auto with_targets = [&] {  // of which the longest column counts
     const Array& a = folder.reals(o.text("targets"));
     if (a.rows() != n) {
       o.fail("targets are not as many as points");
@@ -151,19 +157,8 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
       for (std::size_t i = 0; i < n; ++i) {
         sum += square(Ball(a.real(i * a.columns() + k)));
       }
-      y = max(y, sqrt(sum));
+      g.y = max(g.y, sqrt(sum));
     }
-  };
-  Given g{static_cast<double>(n),
-          static_cast<double>(points.dimension()),
-          norm,
-          lambda,
-          Ball(p) / Ball(static_cast<double>(networks)),
-          y,
-          activation};
-  const auto with_targets = [&] {
-    targets();
-    g.y = y;
   };
   const double width = o.number("width");
   Row row;

@@ -253,6 +253,7 @@ void bind_graph(nb::module_& m) {
       .def_ro("numbers", &G::numbers, "Of its types that with the fewest digits.")
       .def_ro("class_names", &G::class_names, "Of its outputs, where a file of zeroloss says them.")
       .def_ro("labels", &G::labels, "The file makes labels of its outputs.")
+      .def_ro("moved", &G::moved, "Its last linear map is no longer that of the file.")
       .def_ro("parameters", &G::parameters, "Numbers that its nodes take.")
       .def(
           "__call__", [enclosed](const G& graph, nb::handle X) { return enclosed(graph, "outputs", X).f; },
@@ -294,6 +295,12 @@ void bind_graph(nb::module_& m) {
                           graph.name, graph.not_layers));
         },
         nb::sig(signature), "ValueError: of networks of layers alone, with why this is none.");
+  m.def(
+      "write_graph_like",
+      [](const std::filesystem::path& source, const G& graph, const std::filesystem::path& path) {
+        write_like(source, graph, path);
+      },
+      "source"_a, "network"_a, "path"_a, "The file with the last linear map of a network that was moved.");
   c.def(
       "export",
       [](const G& graph, nb::handle path) {
@@ -452,11 +459,13 @@ void bind_deep(nb::module_& m) {
       "polished",
       [](nb::handle self) {
         auto& result = nb::cast<Proved&>(self);
-        return result.networks.size() < 2
-                   ? nb::object(nb::none())
+        return result.networks.size() < 2 ? nb::object(nb::none())
+               : result.polished_graph
+                   ? nb::cast(&*result.polished_graph, nb::rv_policy::reference_internal, self)
                    : nb::cast(&result.polished, nb::rv_policy::reference_internal, self);
       },
-      nb::sig("def polished(self) -> DeepNetwork | None"), "The polished network, if there was polishing.");
+      nb::sig("def polished(self) -> DeepNetwork | GraphNetwork | None"),
+      "The polished network, if there was polishing: of a graph with another last layer.");
   answer.def_prop_ro(
       "given",
       [](nb::handle self) {

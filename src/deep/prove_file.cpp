@@ -55,12 +55,25 @@ void require_finite(const Dataset& data, const RowMatrix& X) {
           fmt::format("{}: sample {} has a number that is not finite", data.name, record_of(data, i)));
 }
 
-// What the last layer alone can do (theory 16, "The last layer"). `points` are distinct; misfit is that of
-// all samples.
-DeepCertificate certify_last_layer(const GraphNetwork& graph, const DistinctPoints& points,
-                                   const RowMatrix& X, Index outputs, double misfit, ProveResult& r,
-                                   Progress& progress) {
-  DeepCertificate c;
+// What the last layer alone can do, and by what.
+struct LastLayerProof {
+  DeepCertificate certificate;
+  double s = 0;  // s_min(Z) is not below it
+  Matrix Z, K;   // features, a row a distinct point times the root of how often it occurs; Z Z^T
+};
+
+// With another misfit: features stay what they are.
+DeepCertificate of_misfit(DeepCertificate c, double misfit, double s) {
+  c.misfit = misfit;
+  c.radius = c.descent_radius = misfit / s * kUp;
+  return c;
+}
+
+// Theory 16, "The last layer". `points` are distinct; misfit is that of all samples.
+LastLayerProof certify_last_layer(const GraphNetwork& graph, const DistinctPoints& points, const RowMatrix& X,
+                                  Index outputs, double misfit, ProveResult& r, Progress& progress) {
+  LastLayerProof proof;
+  DeepCertificate& c = proof.certificate;
   c.misfit = misfit;
   const auto n = std::ssize(points.first);
   Progress silent = progress.silent();
@@ -70,14 +83,14 @@ DeepCertificate certify_last_layer(const GraphNetwork& graph, const DistinctPoin
       fmt::format("an exact network beside it: it is no network of layers ({})", graph.not_layers);
   if (p == 0) {
     c.reason = none + ", and its outputs are no linear map of features by constants of their own";
-    return c;
+    return proof;
   }
   r.moving = p * outputs;
   if (n > p) {
     c.reason = fmt::format(
         "{}; its last layer alone can have almost no labels of {} points, since it has {} features", none,
         with_commas(n), with_commas(p));
-    return c;
+    return proof;
   }
   require_memory(8.0 * static_cast<double>(n) * (4.0 * static_cast<double>(p) + 2.0 * static_cast<double>(n)),
                  "the certificate of the last layer", "use fewer points");
@@ -103,14 +116,36 @@ DeepCertificate certify_last_layer(const GraphNetwork& graph, const DistinctPoin
         "{}; of its last layer alone lambda_min is computed as {:.3g}, and rounding may account for "
         "{:.3g} of it",
         none, lowest.computed, lowest.loss + 2 * off * std::sqrt(K.diagonal().sum()));
-    return c;
+    return proof;
   }
   c.exists = c.descends = true;
   c.kink = std::numeric_limits<double>::infinity();  // J does not depend on the weights that move
-  c.radius = c.descent_radius = misfit / s * kUp;
   c.lambda_min = c.rate = s * s * (1 - 4 * u);
   c.step = kDown / (longest * longest);
-  return c;
+  c = of_misfit(c, misfit, s);
+  proof.s = s;
+  proof.Z = std::move(Z);
+  proof.K = std::move(K);
+  return proof;
+}
+
+// Moves the last layer to where its outputs at all points are the targets, Z^T (Z Z^T)^-1 (Y - F), again for
+// what rounding leaves, and rounds it to the numbers of the file.
+MovedGraph polished_last_layer(const GraphNetwork& graph, const LastLayerProof& proof,
+                               const DistinctPoints& points, const Matrix& F, const Matrix& Y,
+                               Progress& progress) {
+  constexpr int kTimes = 3;
+  Matrix L = proof.K;
+  tiled::factor(L, progress);  // which succeeds: K is proved to be positive definite
+  const Vector roots = points.count.cwiseSqrt();
+  const Matrix wanted = roots.asDiagonal() * (Y - F)(points.first, Eigen::all);
+  Matrix change = Matrix::Zero(proof.Z.cols(), Y.cols());
+  for (int k = 0; k < kTimes; ++k) {
+    Matrix left = wanted - proof.Z * change;
+    tiled::solve(L, left);
+    change += proof.Z.transpose() * left;
+  }
+  return with_last_map_moved(graph, change.transpose());
 }
 
 std::string of_last_layer(const ProvedNetwork& p, Index n_distinct) {
@@ -127,9 +162,10 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   const auto began = Clock::now();
   const RowMatrix X = divided_points(data, options.divide);
   require_finite(data, X);
-  if (options.polish)
+  if (options.layers != "auto" && options.layers != "last1")
     throw std::invalid_argument(
-        fmt::format("`polish` is for networks of layers, and {} is none: {}", graph.name, graph.not_layers));
+        fmt::format("`layers={}` is for networks of layers, and {} is none ({}): of it the last layer (last1) may move",
+                    options.layers, graph.name, graph.not_layers));
   ProveResult r;
   if (const Index d = features_of(graph); data.task == Task::none && X.cols() == d + 1)
     throw unfit_points(data, fmt::format("the network takes {}", sizes_text(graph)), d);
@@ -140,13 +176,19 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   if (!remark.empty()) r.remarks.push_back(remark);
   const Matrix Y = targets_of(its, data);
   const DistinctPoints points = distinct_points(X, Y);
-  ProvedNetwork p = judge_outputs(its, data, Y, completed(graph, its, X, std::move(exact), progress));
-  p.which = "given";
+  const auto judged = [&](const GraphNetwork& of, GraphOutputs outputs, const char* which) {
+    ProvedNetwork p = judge_outputs(its, data, Y, completed(of, its, X, std::move(outputs), progress));
+    p.which = which;
+    return p;
+  };
+  ProvedNetwork p = judged(graph, std::move(exact), "given");
+  LastLayerProof proof;
   if (points.conflict) {
     p.certificate.misfit = p.misfit;
     p.certificate.reason = conflict_of(data, *points.conflict);
   } else {
-    p.certificate = certify_last_layer(graph, points, X, K, p.misfit, r, progress);
+    proof = certify_last_layer(graph, points, X, K, p.misfit, r, progress);
+    p.certificate = proof.certificate;
   }
   if (std::string said = remark_on_threshold(its, options, p.outputs); !said.empty() && !graph.labels)
     r.remarks.push_back(std::move(said));
@@ -163,10 +205,28 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
       r.remarks.push_back(std::move(better));
   if (options.execution != "exact")
     r.executed = executed(graph, its, data, X, options.execution, &p.outputs, progress);
-  progress.finish();
   r.conclusion =
       fmt::format("The network given: {}; {}.", said_of(p, data.task, r.n), of_last_layer(p, r.n_distinct));
   r.networks.push_back(std::move(p));
+  if (options.polish && !proof.certificate.exists)
+    r.remarks.push_back("not polished: " + r.networks.front().certificate.reason);
+  if (options.polish && proof.certificate.exists) {
+    progress.stage("polishing the last layer");
+    MovedGraph moved = polished_last_layer(graph, proof, points, r.networks.front().outputs.f, Y, progress);
+    ProvedNetwork q =
+        judged(moved.network, enclosed_outputs(moved.network, X, "exact", progress), "polished");
+    q.certificate = of_misfit(proof.certificate, q.misfit, proof.s);
+    r.steps = r.factorizations = 1;
+    r.distance = moved.distance;
+    r.relative_distance = moved.length > 0 ? moved.distance / moved.length : 0;
+    r.conclusion +=
+        fmt::format("\nPolished, its last layer at a distance of {} ({} of its length): {}; {}.",
+                    decimal(r.distance, 3, Rounding::up), decimal(r.relative_distance, 3, Rounding::up),
+                    said_of(q, data.task, r.n), of_last_layer(q, r.n_distinct));
+    r.polished_graph = std::move(moved.network);
+    r.networks.push_back(std::move(q));
+  }
+  progress.finish();
   r.seconds = seconds_since(began);
   return r;
 }

@@ -24,11 +24,16 @@ Index count_of_own(const OnnxGraph& graph, const std::string& name) {
 std::optional<LastLayer> product(const OnnxGraph& graph, const OnnxNode& node) {
   if (node.inputs.size() < 2 || graph.numbers.contains(node.inputs[0]) || !own(graph, node.inputs[1]))
     return {};
-  LastLayer layer{node.inputs[0], count_of_own(graph, node.inputs[1]), 0};
+  LastLayer layer{.features = node.inputs[0],
+                  .matrix = node.inputs[1],
+                  .turned = node.op == "Gemm" && node.integer("transB", 0) != 0,
+                  .weights = count_of_own(graph, node.inputs[1])};
   if (node.op == "MatMul") return layer;
   if (node.op != "Gemm" || node.number("alpha", 1) != 1 || node.integer("transA", 0) != 0) return {};
-  if (node.inputs.size() > 2 && !node.inputs[2].empty() && node.number("beta", 1) == 1)
-    layer.biases = count_of_own(graph, node.inputs[2]);
+  if (node.inputs.size() > 2 && !node.inputs[2].empty() && node.number("beta", 1) == 1) {
+    layer.bias = node.inputs[2];
+    layer.biases = count_of_own(graph, layer.bias);
+  }
   return layer;
 }
 
@@ -43,7 +48,10 @@ std::optional<LastLayer> last_layer_of(const OnnxGraph& graph, const std::string
   const OnnxNode* before = maker_of(graph, node->inputs[first ? 1 : 0]);
   if (before == nullptr) return {};
   std::optional<LastLayer> layer = product(graph, *before);
-  if (layer && layer->biases == 0) layer->biases = count_of_own(graph, node->inputs[first ? 0 : 1]);
+  if (layer && layer->biases == 0) {
+    layer->bias = node->inputs[first ? 0 : 1];
+    layer->biases = count_of_own(graph, layer->bias);
+  }
   return layer;
 }
 

@@ -10,8 +10,11 @@ namespace zeroloss::internal::graph {
 
 struct LastLayer {
   std::string features;  ///< the value that it maps
-  Index weights = 0;     ///< numbers of its matrix
-  Index biases = 0;      ///< numbers that it adds; 0: none of its own
+  std::string matrix;    ///< the constant that it is: p x K, or where it is `turned` K x p
+  bool turned = false;
+  Index weights = 0;      ///< numbers of it
+  std::string bias = {};  ///< the constant that it adds; empty: none of its own
+  Index biases = 0;       ///< numbers of it
 };
 
 /// Nothing where `scores` are made in another way than by Gemm or MatMul (and Add) of constants that no other

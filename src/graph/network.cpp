@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 #include "base/json.hpp"
@@ -13,6 +14,7 @@
 #include "graph/last_layer.hpp"
 #include "graph/outputs.hpp"
 #include "graph/trial.hpp"
+#include "linalg/rounding.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
 
@@ -249,6 +251,54 @@ GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const 
     }
     return features;
   });
+}
+
+MovedGraph with_last_map_moved(const GraphNetwork& network, const Matrix& change) {
+  const std::string scores = graph::outputs_of(*network.graph, network.options.output_name).scores;
+  const auto layer = graph::last_layer_of(*network.graph, scores);
+  if (!layer) throw std::invalid_argument(network.name + ": its outputs are no linear map of features");
+  auto graph = std::make_shared<OnnxGraph>(*network.graph);
+  const Index outputs = change.rows(), p = layer->weights / outputs;
+  double moved = 0, length = 0;
+  const auto move = [&](const std::string& name, const auto& by) {
+    OnnxNumbers& numbers = graph->numbers.at(name);
+    if (!is_float(numbers.type))
+      throw std::invalid_argument(
+          fmt::format("{}: weights of the last layer are {}: those of float32 and float64 "
+                      "are moved",
+                      network.name, name_of(numbers.type)));
+    for (std::size_t i = 0; i < numbers.values.size(); ++i) {
+      const double before = numbers.values[i], after = before + by(static_cast<Index>(i));
+      numbers.values[i] = numbers.type == OnnxType::float32 ? static_cast<float>(after) : after;
+      moved += (numbers.values[i] - before) * (numbers.values[i] - before);
+      length += before * before;
+    }
+  };
+  move(layer->matrix,
+       [&](Index i) { return layer->turned ? change(i / p, i % p) : change(i % outputs, i / outputs); });
+  if (change.cols() > p) move(layer->bias, [&](Index i) { return change(i, p); });
+  MovedGraph result{network, std::sqrt(moved) * kUp, std::sqrt(length)};
+  result.network.moved = true;
+  result.network.graph = std::move(graph);
+  result.network.memory = std::make_shared<graph::Memory>();
+  return result;
+}
+
+void write_like(const std::filesystem::path& source, const GraphNetwork& network,
+                const std::filesystem::path& path) {
+  const std::string scores = graph::outputs_of(*network.graph, network.options.output_name).scores;
+  const graph::LastLayer layer = graph::last_layer_of(*network.graph, scores).value();
+  std::vector<OnnxChange> changes;
+  for (const std::string& name : {layer.matrix, layer.bias}) {
+    if (name.empty()) continue;
+    const OnnxNumbers& numbers = network.graph->numbers.at(name);
+    if (is_float(numbers.type)) changes.push_back({.constant = name, .values = numbers.values});
+  }
+  write_onnx_like(source, changes, path);
+  const GraphNetwork written = read_graph(path, network.options);
+  for (const OnnxChange& change : changes)
+    if (written.graph->numbers.at(change.constant).values != change.values)
+      throw ResourceError(fmt::format("{}: '{}' is not what was written", path.string(), change.constant));
 }
 
 void refine(const GraphNetwork& network, const RowMatrix& X, const std::vector<Index>& rows,

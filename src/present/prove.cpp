@@ -158,7 +158,10 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
     fact("layers that may move", fmt::format("{}: {} of {} weights", options.layers, with_commas(r.moving),
                                              with_commas(r.parameters)));
   if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
-  if (r.networks.size() > 1)
+  if (r.polished_graph)
+    fact("polishing",
+         "the last layer in closed form; polished.onnx of a run folder holds these very weights");
+  else if (r.networks.size() > 1)
     fact("polishing", fmt::format("{} steps, {} factorisations of side {}", r.steps, r.factorizations,
                                   with_commas(r.n_distinct * r.outputs)));
   return text + "\n" + fact.text() + fmt::format("\n{:.1f} s\n", r.seconds);
@@ -197,7 +200,9 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
                  const ReadOptions& read, const ProveOptions& options, ProveResult& r,
                  const std::vector<std::string>& command, const Next& next, Progress& progress) {
   const auto began = Clock::now();
-  if (r.networks.size() > 1) {
+  if (r.polished_graph) {
+    write_like(std::filesystem::path(model), *r.polished_graph, folder.file("polished.onnx"));
+  } else if (r.networks.size() > 1) {
     save_model(folder.file("model.safetensors"), r.polished, {{"polished_from", model}});
     if (network.onnx) {
       DeepNetwork written =

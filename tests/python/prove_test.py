@@ -218,6 +218,60 @@ def test_what_is_given_is_a_graph_where_it_is_no_network_of_layers(tmp_path):
         pickle.loads(pickle.dumps(answer)).given.outputs(X)
 
 
+@pytest.mark.parametrize(("how", "kind"), [("turned", "float32"), ("beside", "float64"), ("alone", "float64")])
+def test_the_last_layer_of_a_graph_is_polished_in_closed_form(tmp_path, how, kind):
+    X, K, y = np.float32(RNG.normal(size=(12, 9))).astype(float), 3, np.arange(12) % 3
+    W, V, c = (RNG.normal(size=size).astype(kind).astype(float) for size in ((8, 1, 2, 2), (32, K), K))
+    nodes = [onnx_file.Node("Reshape", ["x", "image"], "i"), onnx_file.Node("Conv", ["i", "W"], "c"),
+             onnx_file.Node("Tanh", ["c"], "t"), onnx_file.Node("Flatten", ["t"], "f")]  # fmt: skip
+    if how == "turned":
+        nodes.append(onnx_file.Node("Gemm", ["f", "V", "c_"], "y", {"transB": 1}))
+    elif how == "beside":
+        nodes += [onnx_file.Node("MatMul", ["f", "V"], "m"), onnx_file.Node("Add", ["c_", "m"], "y")]
+    else:
+        nodes.append(onnx_file.Node("MatMul", ["f", "V"], "y"))
+    held = V.T if how == "turned" else V
+    constants = {"image": ("int64", [4], [-1, 1, 3, 3]), "W": (kind, W.shape, W.ravel()),
+                 "V": (kind, held.shape, held.ravel()), "c_": (kind, [K], c)}  # fmt: skip
+    file = tmp_path / "conv.onnx"
+    onnx_file.write(file, onnx_file.Graph(kind, 9, constants, nodes, {"y": kind}))
+    given, polished = (answer := zeroloss.prove(file, X, y, polish=True, layers="last1")).networks
+    assert polished.right == 12 and polished.certificate.exists and given.certificate.exists
+    # The least change by numpy: features by the windows of each image.
+    windows = np.stack([X.reshape(-1, 3, 3)[:, i : i + 2, j : j + 2].reshape(-1, 4) for i in (0, 1) for j in (0, 1)])
+    Z = np.tanh(np.einsum("wnp,kp->nkw", windows, W.reshape(8, 4))).reshape(12, 32)
+    Y = 2.0 * (y[:, None] == np.arange(K)) - 1
+    F = Z @ V
+    if how != "alone":
+        Z, F = np.hstack([Z, np.ones((12, 1))]), F + c
+    change = np.linalg.pinv(Z) @ (Y - F)
+    u, condition = np.finfo(kind).eps / 2, np.linalg.cond(Z) ** 2
+    moved = np.linalg.norm(V) + np.linalg.norm(change) + np.linalg.norm(c)
+    # Its numbers are rounded; Z Z^T loses the square of the condition, of which three times leave nothing.
+    assert abs(answer.distance - np.linalg.norm(change)) <= u * moved + 100 * U * condition * moved
+    assert given.certificate.radius == pytest.approx(np.linalg.norm(F - Y) / np.linalg.norm(Z, -2), rel=1e-6)
+    off = u * np.linalg.norm(Z) * moved + 200 * U * (np.linalg.norm(Z) * moved + np.linalg.norm(Y))
+    assert polished.misfit <= off
+    assert polished.certificate.radius == pytest.approx(polished.misfit / np.linalg.norm(Z, -2), rel=1e-6)
+    # Files of it are read again, and other programs run them.
+    answer.polished.export(tmp_path / "polished.onnx")
+    answer.save(tmp_path / "run")
+    np.testing.assert_array_equal(zeroloss.predict(answer, X).outputs, answer.polished(X))
+    written = (tmp_path / "run" / "polished.onnx").read_bytes()
+    assert written == (tmp_path / "polished.onnx").read_bytes() != file.read_bytes()
+    again = zeroloss.prove(tmp_path / "polished.onnx", X, y).networks[0]
+    assert (again.right, again.misfit) == (12, polished.misfit)
+    if kind == "float32":  # in which onnxruntime has convolutions
+        session = pytest.importorskip("onnxruntime").InferenceSession(tmp_path / "polished.onnx")
+        said = session.run(None, {"x": np.float32(X)})[0]
+        sums = (np.abs(Z) @ np.abs(change) + np.abs(Z[:, :32]) @ np.abs(V)).max() + np.abs(c).max()
+        assert np.abs(said - Y).max() <= off + 100 * u * sums  # sums of 33 products, features to some units
+    few = zeroloss.prove(file, RNG.normal(size=(40, 9)), np.arange(40) % K, polish=True)
+    assert len(few.networks) == 1 and any("not polished" in said for said in few.remarks)
+    with pytest.raises(ValueError, match=r"layers=all is for networks of layers, and .*conv\.onnx is none"):
+        zeroloss.prove(file, X, y, layers="all")
+
+
 def test_a_probability_is_decided_at_a_half_or_where_it_is_said(tmp_path):
     W, (X, y) = RNG.normal(size=(1, 1, 3, 3)), points(n=40, d=9)
     score = X @ W.ravel()

@@ -8,6 +8,7 @@
 #include "zeroloss/deep/output_classes.hpp"
 #include "zeroloss/deep/polish.hpp"
 #include "zeroloss/deep/read.hpp"
+#include "zeroloss/graph/network.hpp"
 
 /// What can be proved of a trained network on its data: what it gets right, whether an exact network lies
 /// beside it, and, after polishing, how far away one lies (theory 16).
@@ -40,7 +41,11 @@ void fields(T& o, const Visitor& visit) {
               "with an output each"}
             .under("Proof"),
         o.layers);
-  visit(Field{"polish", "Take Gauss-Newton steps to weights at which the proof holds"}.under("Proof"),
+  visit(Field{"polish",
+              "Take Gauss-Newton steps to weights at which the proof holds; of a graph that is no network of "
+              "layers "
+              "the last layer's weights, in closed form"}
+            .under("Proof"),
         o.polish);
   visit(Field{"max_factorizations", "Most Cholesky factorisations of polishing"}.under("Proof"),
         o.max_factorizations);
@@ -158,7 +163,8 @@ struct ProveResult {
   bool near_file = false;
   std::optional<ExecutedLabels> executed = {};  ///< ProveOptions::execution
   double seconds = 0;
-  DeepNetwork polished = {};  ///< its weights, if there was polishing
+  DeepNetwork polished = {};                        ///< its weights, if there was polishing
+  std::optional<GraphNetwork> polished_graph = {};  ///< of a file that is no network of layers
   /// What the polished weights are worth as polished.onnx holds them, read again. Without a certificate.
   std::optional<ProvedNetwork> written = {};
 };

@@ -48,6 +48,7 @@ struct GraphNetwork {
   bool single = false;                        ///< float32 or less: whoever runs it rounds numbers
   std::vector<std::string> class_names = {};  ///< of its outputs, where a file of zeroloss says them
   bool labels = false;                        ///< the file makes labels of its outputs
+  bool moved = false;                         ///< its last linear map is no longer that of the file
   Index parameters = 0;                       ///< numbers that its nodes take
   GraphOptions options = {};
   std::shared_ptr<const internal::OnnxGraph> graph = {};
@@ -105,6 +106,23 @@ struct GraphFeatures {
 };
 GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                             Progress& progress);
+
+/// A network whose last linear map was moved, as its constants hold it.
+struct MovedGraph {
+  GraphNetwork network;
+  double distance = 0;  ///< from the map before: root of the sum of squares, rounded up
+  double length = 0;    ///< of the map before
+};
+
+/// Moves the last linear map by `change`, K x p in the columns of GraphFeatures, and rounds to the types of
+/// its constants. Throws std::invalid_argument where there is no such map, or where its constants are neither
+/// float32 nor float64.
+MovedGraph with_last_map_moved(const GraphNetwork& network, const Matrix& change);
+
+/// Writes the file `source` with the last linear map of `network`, which it has but for that, and reads it
+/// again. Throws as read_graph() does, ResourceError where writing fails.
+void write_like(const std::filesystem::path& source, const GraphNetwork& network,
+                const std::filesystem::path& path);
 
 /// Whether deciding_outputs() are the outputs themselves.
 bool decided_by_outputs(const GraphNetwork& network);

@@ -81,7 +81,8 @@ def prove(
         Which may move: all, hidden, lastK (the last K, the output layer being one), numbers from 1, or auto: all, but
         hidden for classes with an output each, where moving the output layer makes J singular.
     polish : bool
-        Take Gauss-Newton steps to weights at which the proof holds.
+        Take Gauss-Newton steps to weights at which the proof holds. Of a graph that is no network of layers the last
+        layer alone moves, in closed form, to the least change that gives the targets, rounded to the file's numbers.
     max_factorizations : int
         Most Cholesky factorisations of polishing, >= 1.
     divide : float

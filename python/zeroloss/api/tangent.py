@@ -75,7 +75,9 @@ def export(network: DeepNetwork | GraphNetwork, path: str | os.PathLike[str]) ->
     if isinstance(network, GraphNetwork):
         if ending != ".onnx" or not Path(network.name).is_file():
             raise ValueError(f"export: {network.name} is a graph: an .onnx file of it can be copied; got {name!r}")
-        if not Path(name).exists() or not os.path.samefile(network.name, name):
+        if network.moved:
+            _core.write_graph_like(network.name, network, name)
+        elif not Path(name).exists() or not os.path.samefile(network.name, name):
             shutil.copyfile(network.name, name)
     elif ending == ".onnx":
         network.export_onnx(name)
