@@ -91,7 +91,8 @@ def inside(root, script):
     """Exit code and all it says. Terminals and /sys are part of a machine too."""
     script = ("export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8\n"
               "mount -t devpts -o ptmxmode=666 devpts /dev/pts\n"
-              f"mount -t sysfs sysfs /sys\n{script}")  # fmt: skip
+              "mount -t sysfs sysfs /sys\n"
+              f"mount -t tmpfs -o mode=1777 tmpfs /dev/shm\n{script}")  # fmt: skip
     done = subprocess.run(["unshare", "--fork", "--pid", f"--mount-proc={root}/proc", "chroot", root, "/bin/sh", "-euc",
                            script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
     return done.returncode, done.stdout

@@ -13,6 +13,7 @@
 #include "support/shared_data.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/base/random.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/storage/tensors.hpp"
 
 /// `zeroloss conv`, as people run it.
@@ -89,7 +90,7 @@ TEST_F(ConvCommand, TrainsEvaluatesPredictsAndExports) {
 
   // The same network on the same images.
   Json said = answer({"conv", "eval", path("run"), data, "--device", "cpu", "--precision", "float32"});
-  EXPECT_EQ(said["next"]["command"], "zeroloss export " + path("run") + " model.onnx");
+  EXPECT_EQ(said["next"]["command"], shell_command({"zeroloss", "export", path("run"), "model.onnx"}));
   said.erase("next");
   evaluation.erase("next");
   EXPECT_EQ(said, evaluation);

@@ -8,6 +8,7 @@
 #include "support/command.hpp"
 #include "support/python.hpp"
 #include "support/temp_folder.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/network/model.hpp"
 
 namespace zeroloss::test {
@@ -64,8 +65,10 @@ TEST_F(Predict, SaysHowManyAreRightAndWhichAreNot) {
                              "       3  bee    ant\n"
                              "\n"
                              "next: write the predictions to a file\n"
-                             "  zeroloss predict " +
-                             path("model.safetensors") + " " + path("points.csv") + " --out predicted.csv\n");
+                             "  " +
+                             shell_command({"zeroloss", "predict", path("model.safetensors"),
+                                            path("points.csv"), "--out", "predicted.csv"}) +
+                             "\n");
 }
 
 TEST_F(Predict, JsonHasEveryKey) {
@@ -204,7 +207,8 @@ TEST_F(Predict, AModelAfterTheDataIsPutInItsPlace) {
   std::filesystem::create_directory(run);
   std::filesystem::rename(swapped[1], run / "model.safetensors");
   write("run/manifest.json", "{}");
-  refused({"predict", swapped[2], run}, {"MODEL comes before DATA: zeroloss predict " + run.string()});
+  refused({"predict", swapped[2], run},
+          {"MODEL comes before DATA: " + shell_command({"zeroloss", "predict", run.string()})});
 }
 
 TEST_F(Predict, WithoutLabelsTheFirstPredictionsAreShown) {

@@ -5,6 +5,7 @@ import hashlib
 import json
 import random
 import re
+import shlex
 import shutil
 import sys
 from fractions import Fraction
@@ -52,7 +53,7 @@ def test_page_is_whole_and_asks_for_nothing(kind, tmp_path):
     assert policy.startswith("default-src 'none'") and "unsafe-inline' 'unsafe-eval" not in policy
     # The command that made it, as a shell reads it.
     typed = ["zeroloss", *run.manifest["command"][1:]]
-    assert page.text("code", " ").endswith(" ".join(typed))
+    assert page.text("code", " ").endswith(shlex.join(typed))
 
 
 def test_what_the_checker_found_is_shown_while_its_claims_stand(tmp_path):
