@@ -4,7 +4,7 @@
 
 namespace check {
 
-// What is known of a smooth activation: sup |phi'| and sup |phi''| are functions too, of nothing.
+// What is known of a smooth activation; most_slope() is sup |phi'|, and most_curvature() sup |phi''|.
 struct Smooth {
   const char* name;
   Ball (*value)(const Ball&);

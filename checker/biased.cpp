@@ -87,7 +87,7 @@ class Directions {
     return sum == 0;
   }
 
-  // In whole numbers.
+  // Decides it in whole numbers.
   bool independent(const Members& rows) const {
     fmpz_mat_t part;
     fmpz_mat_init(part, static_cast<slong>(rows.size()), whole_->c);

@@ -144,13 +144,10 @@ std::string check_existence(const Folder& folder, const Json& claim, const std::
 
 namespace {
 
-// The theorem on one cell: no sign changes. lambda_min(J J^T) is at least `rate`.
+// The theorem on one cell: no sign changes. lambda_min(J J^T) is at least `rate`, and ||J||^2 at most 1/step.
 bool arrives_in_cell(const Tangent& tangent, Spectrum& spectrum, const Balls* r, const Ball& misfit,
-                     double step, double rate, double radius) {
+                     double rate, double radius) {
   const std::size_t n = tangent.points();
-  if (!spectrum.norm(std::sqrt(1 / step) * (1 - 1e-15))) {
-    return false;
-  }
   Ball most_c, reach;  // of ||K^-1 r||, and (r^T K^-1 r)^(1/2)
   if (r == nullptr) {
     most_c = misfit / Ball(rate);
@@ -243,11 +240,12 @@ std::string check_descent(const Folder& folder, const Json& claim, const std::st
   expect_memory(tangent.rows(), 8);
   Spectrum spectrum(tangent);
   // A larger rate than the claimed one means a shorter way: the largest below twice of it.
-  const bool cells = tangent.two_layers() && tangent.layers()[0].phi->kinked();
+  const bool cells = tangent.two_layers() && tangent.layers()[0].phi->kinked() &&
+                     spectrum.norm(std::sqrt(1 / step) * (1 - 1e-15));
   double proved = 0, beyond = 2 * rate, tried = rate;
   for (int attempt = 0; cells && attempt < 14; ++attempt, tried = (proved + beyond) / 2) {
     const bool least = spectrum.least(std::sqrt(tried) * (1 + 1e-15));
-    if (least && arrives_in_cell(tangent, spectrum, o.has("targets") ? &r : nullptr, misfit.upper_end(), step,
+    if (least && arrives_in_cell(tangent, spectrum, o.has("targets") ? &r : nullptr, misfit.upper_end(),
                                  tried, std::min(radius, 1e300))) {
       expect_least(spectrum, 0, o, "descent");
       return "no sign changes on the way";

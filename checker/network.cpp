@@ -48,7 +48,7 @@ void read_affine(const Folder& folder, const Object& o, Node& node, std::set<std
   }
 }
 
-// Residual blocks one after another, their weights below each other.
+// Reads residual blocks, whose weights stand below each other.
 void read_blocks(const Folder& folder, const Object& o, Node& node) {
   const auto numbers = [&](const char* key, std::size_t columns) {
     const Array& array = folder.reals(o.text(key), columns > 1 ? 2 : 0);

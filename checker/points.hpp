@@ -45,9 +45,9 @@ class Points {
   Balls row(std::size_t i) const;
   // Throws Unreadable unless rows have length 1.
   void expect_unit() const;
-  // Of equal points the first alone.
+  // Keeps the first of equal points.
   Points distinct() const;
-  // The same text for the same points.
+  // Returns the same text for the same points.
   std::string id() const;
 
  private:

@@ -115,7 +115,7 @@ class Tangent {
 Symmetric inner_products(std::size_t rows, std::size_t columns, const std::vector<double>& numbers);
 // Not below the spectral norm of rows of numbers, which may be off by `off` in the Frobenius norm.
 double spectral_norm(std::size_t rows, std::size_t columns, const std::vector<double>& numbers, double off);
-// That norm, between what a vector shows and what is proved.
+// The ball lies between what a vector shows of that norm and what is proved.
 Ball norm_between(std::size_t rows, std::size_t columns, const std::vector<double>& numbers, double off);
 
 // Whether that norm is proved to be at most this.

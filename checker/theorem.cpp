@@ -118,6 +118,9 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
   // equal points, one counts.
   const Points distinct = points.distinct();
   if (id == "zl_a") {
+    if (!(Ball(lambda) <= Ball::pi() / Ball(2))) {
+      throw False("no angle up to sign is above pi/2");
+    }
     expect_separation(distinct, 0, lambda);
   } else {
     const Json kernel{{"of", id == "os_3_2" ? "output" : "hidden"}, {"activation", o.at("activation")}};
@@ -146,10 +149,11 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
           Ball(p) / Ball(static_cast<double>(networks)),
           0,
           activation};
-  const auto with_targets = [&] {  // of which the longest column counts
+  const bool of_labels = id.starts_with("dzps") || (id.starts_with("os") && id != "os_3_2");
+  if (of_labels || o.has("targets")) {  // the longest column counts
     const Array& a = folder.reals(o.text("targets"));
-    if (a.rows() != n) {
-      o.fail("targets are not as many as points");
+    if (a.rows() != n || (a.columns() != 1 && a.columns() != networks)) {
+      o.fail("targets are not as many as points, or have not a column for each network");
     }
     expect_equal_targets(Distinct(points), a);
     for (std::size_t k = 0; k < a.columns(); ++k) {
@@ -159,20 +163,17 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
       }
       g.y = max(g.y, sqrt(sum));
     }
-  };
+  }
   const double width = o.number("width");
   Row row;
   if (id == "dzps_3_1" || id == "dzps_4_1") {
     needs(relu, "relu");
-    with_targets();
     row = relu_ntk(g, id == "dzps_3_1");
   } else if (id == "os_6_3" || id == "os_2_3" || id == "os_2_5") {
     needs(relu, "relu");
-    with_targets();
     row = relu_balanced(g);
   } else if (id == "os_6_2" || id == "os_2_1" || id == "os_2_6") {
     needs(smooth && activation.most_slope().finite(), "smooth activations with a bounded slope");
-    with_targets();
     row = id == "os_2_6" ? smooth_stochastic(g, width) : smooth_balanced(g);
   } else if (id == "os_3_2") {
     needs(activation.most_slope().finite(), "activations with a bounded slope");
@@ -209,7 +210,8 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
     }
   };
   at_most("step", row.step);
-  at_most("rate", row.rate);
+  // The rate is that of the step: a smaller one has a smaller rate.
+  at_most("rate", row.step > 0 && o.has("rate") ? row.rate * Ball(o.number("step")) / row.step : row.rate);
   return "from width " + up(row.width.upper()) + " on";
 }
 

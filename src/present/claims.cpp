@@ -169,8 +169,8 @@ bool Claims::leaves_out(const Dataset& data) {
 
 bool Claims::leaves_out(double bytes, const std::string& what) {
   if (bytes <= kMost) return false;
-  note_ = fmt::format("no claims: the {} take {:.0f} MB, and up to {:.0f} MB are copied", what, bytes / 1e6,
-                      kMost / 1e6);
+  note_ = fmt::format("there are no claims about the {}: they take {:.0f} MB, and up to {:.0f} MB are copied",
+                      what, bytes / 1e6, kMost / 1e6);
   return true;
 }
 
@@ -181,8 +181,9 @@ void Claims::write() {
                     Json{{"format", 1}, {"zeroloss", ZEROLOSS_VERSION}, {"note", note_}}.dump(1) + "\n");
     return;
   }
-  const Json all{{"format", 1},       {"zeroloss", ZEROLOSS_VERSION}, {"arrays", arrays_},
-                 {"points", points_}, {"networks", networks_},        {"claims", claims_}};
+  Json all{{"format", 1},       {"zeroloss", ZEROLOSS_VERSION}, {"arrays", arrays_},
+           {"points", points_}, {"networks", networks_},        {"claims", claims_}};
+  if (!note_.empty()) all["note"] = note_;
   folder_.write(kFile, bytes_);
   folder_.write("claims.json", all.dump(1) + "\n");
 }

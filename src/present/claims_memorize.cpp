@@ -29,10 +29,10 @@ std::string claim_network(Claims& claims, const Memorizer& network) {
 
 void claim_memorize(Claims& claims, const Dataset& data, const MemorizeResult& r) {
   // Right as computed is not right as a function where rounding is as large as the outputs.
-  constexpr double kSmall = 0.01;
-  if (r.status != MemorizeStatus::memorized || !r.network || !(r.min_margin > 0 && r.max_error < kSmall) ||
-      data.task != Task::classification || data.stored ||
-      claims.leaves_out(8 * static_cast<double>(r.network->parameters()), "weights"))
+  constexpr double kLargestError = 0.01;
+  if (r.status != MemorizeStatus::memorized || !r.network ||
+      !(r.min_margin > 0 && r.max_error < kLargestError) || data.task != Task::classification ||
+      data.stored || claims.leaves_out(8 * static_cast<double>(r.network->parameters()), "weights"))
     return;
   const bool all = 8 * static_cast<double>(data.X.size()) <= Claims::kMost;
   std::vector<Index> rows;

@@ -107,7 +107,8 @@ void claim_theorems(Claims& claims, const std::string& points, const Dataset& da
     claim["failure_probability"] = hexadecimal(*g.failure_probability);
     claim["width"] = hexadecimal(width);
     if (g.step) claim["step"] = hexadecimal(nearly(*g.step, Rounding::down));
-    if (g.rate) claim["rate"] = hexadecimal(nearly(*g.rate, Rounding::down));
+    // The rate is that of the step, which is a little smaller than the theorem's.
+    if (g.rate) claim["rate"] = hexadecimal(nearly(*g.rate * (1 - 1e-7), Rounding::down));
     if (y.empty()) continue;
     claim["targets"] = y;
     claim["networks"] = data.classes() > 2 ? data.classes() : 1;

@@ -91,6 +91,10 @@ def lies(folder):
             factor = 1e6 if key in UP else 1e-9
             lie = json.loads(json.dumps(told))
             lie["claims"] = [lie["claims"][k]]
+            if claim["kind"] == "theorem" and key == "step" and "rate" in claim:
+                slow = json.loads(json.dumps(lie))
+                slow["claims"][0][key] = (float.fromhex(claim[key]) * 1e-9).hex()
+                yield "theorem of a small step with the rate of a large one", slow
             if claim["kind"] == "too_few":
                 lie["claims"][0][key] *= 1000
             elif claim["kind"] == "biased":

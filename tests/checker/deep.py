@@ -290,11 +290,23 @@ class Maps(Case):
                     "lambda": theta if name == "zl_a" else lam,
                 }
                 numbers = {key: value for key, value in (("step", step), ("rate", rate)) if value is not None}
-                good = {key: value * (1 - 1e-9) for key, value in numbers.items()}
+                # The rate is that of the step.
+                good = {key: value * (1 - (3e-9 if key == "rate" else 1e-9)) for key, value in numbers.items()}
                 self.says(HOLDS, "theorem", width=width * (1 + 1e-9), **good, **keys)
                 self.says(FALSE, "theorem", width=width * (1 - 1e-9), **good, **keys)
                 for key, value in numbers.items():
                     self.says(FALSE, "theorem", width=width * (1 + 1e-9), **{**good, key: value * (1 + 1e-9)}, **keys)
+                if step is not None:
+                    self.says(FALSE, "theorem", width=width * 2, **{**good, "step": step * 1e-9}, **keys)
+                    self.says(UNREADABLE, "theorem", width=width * 2, rate=rate, **keys)
+                self.run_.array("three", [[v, v, v] for v in y])
+                self.says(UNREADABLE, "theorem", width=width * 2, **{**keys, "targets": "three"})
+        # One point has an angle of pi/2 to none.
+        self.run_.array("one", x[:1])
+        self.run_.points("alone", "one")
+        keys = {"id": "zl_a", "points": "alone", "activation": "relu", "failure_probability": 2.0**-20, "width": 1e3}
+        self.says(HOLDS, "theorem", **keys, **{"lambda": 1.5707})
+        self.says(FALSE, "theorem", **keys, **{"lambda": 1.5708})
         # No points have such a lambda, and what it would prove is not passed.
         for name in ("dzps_4_1", "zl_b", "zl_a"):
             self.says(FALSE, "theorem", id=name, points="p", activation="relu", failure_probability=p, targets="y",
