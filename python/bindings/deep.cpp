@@ -30,11 +30,11 @@ struct Members<OnnxNetwork> {
 };
 template <>
 struct Members<GraphNetwork> {  // without the graph: an answer about it is no longer the file
-  static constexpr std::array names{"name",    "description", "not_layers", "notes",     "behind",
-                                    "numbers", "single",      "labels",     "parameters"};
+  static constexpr std::array names{"name",    "description", "not_layers", "notes", "behind",
+                                    "numbers", "single",      "labels",     "moved", "parameters"};
   static auto of(auto& g) {
     return std::tie(g.name, g.description, g.not_layers, g.notes, g.behind, g.numbers, g.single, g.labels,
-                    g.parameters);
+                    g.moved, g.parameters);
   }
 };
 template <>
@@ -307,7 +307,9 @@ void bind_graph(nb::module_& m) {
         nb::module_::import_("zeroloss.api.tangent").attr("export")(graph, path);
       },
       "path"_a, nb::sig("def export(self, path: str | os.PathLike) -> None"),
-      "Copies its file to FILE.onnx. ValueError for another ending, and where it was read of a run folder.");
+      "Writes its file to FILE.onnx, with its last layer where that was moved. ValueError for another "
+      "ending, "
+      "where it was read of a run folder, and for the file itself where its last layer was moved.");
 }
 
 void bind_tangent(nb::module_& m) {
@@ -459,6 +461,8 @@ void bind_deep(nb::module_& m) {
       "polished",
       [](nb::handle self) {
         auto& result = nb::cast<Proved&>(self);
+        if (result.networks.size() > 1 && !result.options.network.layers() && !result.polished_graph)
+          throw DataError("the polished network is not there, since answers are pickled without graphs");
         return result.networks.size() < 2 ? nb::object(nb::none())
                : result.polished_graph
                    ? nb::cast(&*result.polished_graph, nb::rv_policy::reference_internal, self)

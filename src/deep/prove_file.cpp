@@ -136,7 +136,7 @@ MovedGraph polished_last_layer(const GraphNetwork& graph, const LastLayerProof& 
                                Progress& progress) {
   constexpr int kTimes = 3;
   Matrix L = proof.K;
-  tiled::factor(L, progress);  // which succeeds: K is proved to be positive definite
+  if (!tiled::factor(L, progress)) throw std::invalid_argument("Z Z^T has no computed factor");
   const Vector roots = points.count.cwiseSqrt();
   const Matrix wanted = roots.asDiagonal() * (Y - F)(points.first, Eigen::all);
   Matrix change = Matrix::Zero(proof.Z.cols(), Y.cols());
@@ -163,9 +163,9 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   const RowMatrix X = divided_points(data, options.divide);
   require_finite(data, X);
   if (options.layers != "auto" && options.layers != "last1")
-    throw std::invalid_argument(
-        fmt::format("`layers={}` is for networks of layers, and {} is none ({}): of it the last layer (last1) may move",
-                    options.layers, graph.name, graph.not_layers));
+    throw std::invalid_argument(fmt::format(
+        "`layers={}` is for networks of layers, and {} is none ({}): of it the last layer (last1) may move",
+        options.layers, graph.name, graph.not_layers));
   ProveResult r;
   if (const Index d = features_of(graph); data.task == Task::none && X.cols() == d + 1)
     throw unfit_points(data, fmt::format("the network takes {}", sizes_text(graph)), d);
@@ -212,19 +212,24 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
     r.remarks.push_back("not polished: " + r.networks.front().certificate.reason);
   if (options.polish && proof.certificate.exists) {
     progress.stage("polishing the last layer");
-    MovedGraph moved = polished_last_layer(graph, proof, points, r.networks.front().outputs.f, Y, progress);
-    ProvedNetwork q =
-        judged(moved.network, enclosed_outputs(moved.network, X, "exact", progress), "polished");
-    q.certificate = of_misfit(proof.certificate, q.misfit, proof.s);
-    r.steps = r.factorizations = 1;
-    r.distance = moved.distance;
-    r.relative_distance = moved.length > 0 ? moved.distance / moved.length : 0;
-    r.conclusion +=
-        fmt::format("\nPolished, its last layer at a distance of {} ({} of its length): {}; {}.",
-                    decimal(r.distance, 3, Rounding::up), decimal(r.relative_distance, 3, Rounding::up),
-                    said_of(q, data.task, r.n), of_last_layer(q, r.n_distinct));
-    r.polished_graph = std::move(moved.network);
-    r.networks.push_back(std::move(q));
+    try {
+      MovedGraph moved = polished_last_layer(graph, proof, points, r.networks.front().outputs.f, Y, progress);
+      ProvedNetwork q =
+          judged(moved.network, enclosed_outputs(moved.network, X, "exact", progress), "polished");
+      if (!std::isfinite(q.misfit)) throw std::invalid_argument("the outputs then are not finite");
+      q.certificate = of_misfit(proof.certificate, q.misfit, proof.s);
+      r.steps = r.factorizations = 1;
+      r.distance = moved.distance;
+      r.relative_distance = moved.length > 0 ? moved.distance / moved.length : 0;
+      r.conclusion +=
+          fmt::format("\nPolished, its last layer at a distance of {} ({} of its length): {}; {}.",
+                      decimal(r.distance, 3, Rounding::up), decimal(r.relative_distance, 3, Rounding::up),
+                      said_of(q, data.task, r.n), of_last_layer(q, r.n_distinct));
+      r.polished_graph = std::move(moved.network);
+      r.networks.push_back(std::move(q));
+    } catch (const std::invalid_argument& error) {
+      r.remarks.push_back(fmt::format("not polished: {}", error.what()));
+    }
   }
   progress.finish();
   r.seconds = seconds_since(began);

@@ -21,6 +21,11 @@ Index count_of_own(const OnnxGraph& graph, const std::string& name) {
   return own(graph, name) ? std::ssize(graph.numbers.at(name).values) : 0;
 }
 
+void add_bias(const OnnxGraph& graph, const std::string& name, LastLayer& layer) {
+  layer.biases = count_of_own(graph, name);
+  if (layer.biases > 0) layer.bias = name;
+}
+
 std::optional<LastLayer> product(const OnnxGraph& graph, const OnnxNode& node) {
   if (node.inputs.size() < 2 || graph.numbers.contains(node.inputs[0]) || !own(graph, node.inputs[1]))
     return {};
@@ -30,10 +35,8 @@ std::optional<LastLayer> product(const OnnxGraph& graph, const OnnxNode& node) {
                   .weights = count_of_own(graph, node.inputs[1])};
   if (node.op == "MatMul") return layer;
   if (node.op != "Gemm" || node.number("alpha", 1) != 1 || node.integer("transA", 0) != 0) return {};
-  if (node.inputs.size() > 2 && !node.inputs[2].empty() && node.number("beta", 1) == 1) {
-    layer.bias = node.inputs[2];
-    layer.biases = count_of_own(graph, layer.bias);
-  }
+  if (node.inputs.size() > 2 && !node.inputs[2].empty() && node.number("beta", 1) == 1)
+    add_bias(graph, node.inputs[2], layer);
   return layer;
 }
 
@@ -45,13 +48,12 @@ std::optional<LastLayer> last_layer_of(const OnnxGraph& graph, const std::string
   if (node->op != "Add") return product(graph, *node);
   if (node->inputs.size() != 2) return {};
   const bool first = graph.numbers.contains(node->inputs[0]);
-  const OnnxNode* before = maker_of(graph, node->inputs[first ? 1 : 0]);
-  if (before == nullptr) return {};
+  const std::string& sum = node->inputs[first ? 1 : 0];
+  const OnnxNode* before = maker_of(graph, sum);
+  // What else takes the product would make the outputs depend on the weights in another way.
+  if (before == nullptr || graph.uses.at(sum) != 1) return {};
   std::optional<LastLayer> layer = product(graph, *before);
-  if (layer && layer->biases == 0) {
-    layer->bias = node->inputs[first ? 0 : 1];
-    layer->biases = count_of_own(graph, layer->bias);
-  }
+  if (layer && layer->biases == 0) add_bias(graph, node->inputs[first ? 0 : 1], *layer);
   return layer;
 }
 

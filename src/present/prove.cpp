@@ -87,6 +87,9 @@ std::string executed_text(const ExecutedLabels& e, Task task, const std::string&
                      some(e.wrong, e.wrong_samples), some(e.undecided, e.undecided_samples));
 }
 
+// Whether a model is an ONNX file, which can be written with other weights.
+bool of_onnx(const std::string& model) { return std::filesystem::path(model).extension() == ".onnx"; }
+
 std::string section(const Dataset& data, const std::string& behind, const std::string& numbers,
                     const ProvedNetwork& p) {
   const bool classes = data.task == Task::classification;
@@ -159,9 +162,10 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
                                              with_commas(r.parameters)));
   if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
   if (r.polished_graph)
-    fact("polishing",
-         "the last layer in closed form; polished.onnx of a run folder holds these very weights");
-  else if (r.networks.size() > 1)
+    fact("polishing", of_onnx(model)
+                          ? "the last layer in closed form; polished.onnx of a run folder holds these weights"
+                          : "the last layer in closed form");
+  else if (network.layers() && r.networks.size() > 1)
     fact("polishing", fmt::format("{} steps, {} factorisations of side {}", r.steps, r.factorizations,
                                   with_commas(r.n_distinct * r.outputs)));
   return text + "\n" + fact.text() + fmt::format("\n{:.1f} s\n", r.seconds);
@@ -200,9 +204,11 @@ void write_prove(RunFolder& folder, const std::string& model, const ReadNetwork&
                  const ReadOptions& read, const ProveOptions& options, ProveResult& r,
                  const std::vector<std::string>& command, const Next& next, Progress& progress) {
   const auto began = Clock::now();
-  if (r.polished_graph) {
+  if (r.polished_graph && !of_onnx(model)) {
+    r.remarks.push_back(fmt::format("the polished weights are not written: {} is no ONNX file", model));
+  } else if (r.polished_graph) {
     write_like(std::filesystem::path(model), *r.polished_graph, folder.file("polished.onnx"));
-  } else if (r.networks.size() > 1) {
+  } else if (network.layers() && r.networks.size() > 1) {
     save_model(folder.file("model.safetensors"), r.polished, {{"polished_from", model}});
     if (network.onnx) {
       DeepNetwork written =

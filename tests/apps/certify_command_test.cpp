@@ -207,9 +207,9 @@ TEST_F(CertifyCommand, JsonHasEveryKey) {
   EXPECT_NEAR(json.at("spectrum").back(), largest, off);
   ASSERT_GT(json.at("guarantees").size(), 0u);
   for (const Json& guarantee : json.at("guarantees"))
-    EXPECT_EQ(keys(guarantee),
-              (std::set<std::string>{"id", "theorem", "lambda_from", "verified", "flow", "holds", "width",
-                                     "step", "rate", "steps", "failure_probability", "reason"}));
+    EXPECT_EQ(keys(guarantee), (std::set<std::string>{"id", "theorem", "lambda_from", "lambda_bound",
+                                                      "verified", "flow", "holds", "width", "step", "rate",
+                                                      "steps", "failure_probability", "reason"}));
   EXPECT_EQ(keys(json.at("bottleneck").at(0)), (std::set<std::string>{"sample", "label", "id", "weight"}));
   EXPECT_GE(json.at("seconds").get<double>(), 0);
   EXPECT_GT(json.at("peak_bytes").get<double>(), 0);

@@ -72,7 +72,7 @@ TEST_F(WidthCommand, JsonHasEveryKey) {
   EXPECT_EQ(json.at("rank"), 4);
   for (const Json& row : json.at("rows"))
     EXPECT_EQ(keys(row), (Keys{"id", "title", "about", "status", "width", "says", "output_scale", "step",
-                               "steps", "seed", "source"}));
+                               "steps", "seed", "source", "lambda_bound"}));
   EXPECT_EQ(json.at("rows").at(3).at("id"), "any_labels");
   EXPECT_EQ(json.at("options").at("draws"), 5);
 }

@@ -119,8 +119,9 @@ struct MovedGraph {
 /// float32 nor float64.
 MovedGraph with_last_map_moved(const GraphNetwork& network, const Matrix& change);
 
-/// Writes the file `source` with the last linear map of `network`, which it has but for that, and reads it
-/// again. Throws as read_graph() does, ResourceError where writing fails.
+/// Writes the file `source` with the last linear map of `network`, which it has but for that, reads it again
+/// and compares all of its constants. Throws as read_graph() does, DataError where it is another file by now,
+/// ResourceError where writing fails.
 void write_like(const std::filesystem::path& source, const GraphNetwork& network,
                 const std::filesystem::path& path);
 

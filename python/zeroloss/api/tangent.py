@@ -76,6 +76,8 @@ def export(network: DeepNetwork | GraphNetwork, path: str | os.PathLike[str]) ->
         if ending != ".onnx" or not Path(network.name).is_file():
             raise ValueError(f"export: {network.name} is a graph: an .onnx file of it can be copied; got {name!r}")
         if network.moved:
+            if Path(name).exists() and os.path.samefile(network.name, name):
+                raise ValueError(f"export: {name!r} is the file whose last layer was moved: name another one")
             _core.write_graph_like(network.name, network, name)
         elif not Path(name).exists() or not os.path.samefile(network.name, name):
             shutil.copyfile(network.name, name)
