@@ -295,7 +295,7 @@ def test_the_last_layer_of_a_graph_is_polished_in_closed_form(tmp_path, how, kin
         assert pickle.loads(pickle.dumps(answer)).polished
     few = zeroloss.prove(file, RNG.normal(size=(40, 9)), np.arange(40) % K, polish=True)
     assert len(few.networks) == 1 and any("not polished" in said for said in few.remarks)
-    with pytest.raises(ValueError, match=r"layers=all is for networks of layers, and .*conv\.onnx is none"):
+    with pytest.raises(ValueError, match=r"layers='all' is for networks of layers, and .*conv\.onnx is none"):
         zeroloss.prove(file, X, y, layers="all")
 
 
