@@ -18,12 +18,9 @@ namespace {
 const double kLeakyRelu = 0x1.47ae147ae147bp-7;
 
 Ball sigmoid(const Ball& z) { return Ball(1) / (Ball(1) + exp(-z)); }
-
 Ball root_two_pi() { return sqrt(Ball(2) * Ball::pi()); }
 Ball normal(const Ball& z) { return exp(-(z * z) / Ball(2)) / root_two_pi(); }
-
 Ball normal_cdf(const Ball& z) { return erfc(-z / sqrt(Ball(2))) / Ball(2); }
-
 Ball gelu_derivative(const Ball& z) { return normal_cdf(z) + z * normal(z); }
 
 Ball silu_derivative(const Ball& z) { return sigmoid(z) * (Ball(1) + z * sigmoid(-z)); }

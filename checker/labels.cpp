@@ -105,8 +105,8 @@ std::string check_labels(const Folder& folder, const Json& claim, const std::str
   }
   const std::vector<std::size_t> right = rows_of(folder, o, "right", n),
                                  wrong = rows_of(folder, o, "wrong", n);
-  if (right.empty() && wrong.empty()) {
-    o.fail("has neither right nor wrong");
+  if (right.empty() && (wrong.empty() || o.has("margin"))) {
+    o.fail("has neither right nor wrong, or a margin of none that is right");
   }
   Asked asked(network, points, labels);
   std::size_t open = 0, done = 0;

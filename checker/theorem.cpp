@@ -211,7 +211,9 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
   };
   at_most("step", row.step);
   // The rate is that of the step: a smaller one has a smaller rate.
-  at_most("rate", row.step > 0 && o.has("rate") ? row.rate * Ball(o.number("step")) / row.step : row.rate);
+  const Ball share = row.step > 0 && o.has("rate") ? Ball(o.number("step")) / row.step : Ball(1);
+  const Ball x = row.rate * (Ball(2) - row.rate) * share;  // of the mean square
+  at_most("rate", id == "os_2_6" ? x / (Ball(1) + sqrt(Ball(1) - x)) : row.rate * share);
   return "from width " + up(row.width.upper()) + " on";
 }
 

@@ -116,8 +116,9 @@ std::string check_too_few(const Folder& folder, const Json& claim, const std::st
     }
     throw Open(found + ": the rank was not found");
   }
-  const bool parameters = width * most < distinct.size();
-  const bool squares = activation.name() == "quadratic" && most * (most + 1) / 2 < distinct.size();
+  const std::size_t least = std::min(most, rank);
+  const bool parameters = width * least < distinct.size();
+  const bool squares = activation.name() == "quadratic" && least * (least + 1) / 2 < distinct.size();
   if (!parameters && !squares) {
     throw False(found + ": " + std::to_string(width) + " units are not fewer than these ask for");
   }

@@ -58,8 +58,9 @@ void require_finite(const Dataset& data, const RowMatrix& X) {
 // What the last layer alone can do, and by what.
 struct LastLayerProof {
   DeepCertificate certificate;
-  double s = 0;  // s_min(Z) is not below it
-  Matrix Z, K;   // features, a row a distinct point times the root of how often it occurs; Z Z^T
+  double s = 0;        // s_min(Z) is not below it
+  bool whole = false;  // outputs are these features times the layer's weights, and nothing beside
+  Matrix Z, K;         // features, a row a distinct point times the root of how often it occurs; Z Z^T
 };
 
 // With another misfit: features stay what they are.
@@ -79,6 +80,7 @@ LastLayerProof certify_last_layer(const GraphNetwork& graph, const DistinctPoint
   Progress silent = progress.silent();
   const GraphFeatures first = last_features(graph, X.topRows(1), silent);
   const Index p = first.outputs == outputs ? first.p : 0;
+  proof.whole = first.whole;
   const std::string none =
       fmt::format("an exact network beside it: it is no network of layers ({})", graph.not_layers);
   if (p == 0) {
@@ -94,7 +96,7 @@ LastLayerProof certify_last_layer(const GraphNetwork& graph, const DistinctPoint
   }
   require_memory(8.0 * static_cast<double>(n) * (4.0 * static_cast<double>(p) + 2.0 * static_cast<double>(n)),
                  "the certificate of the last layer", "use fewer points");
-  auto [features, classes, Z, error] = last_features(graph, X(points.first, Eigen::all), progress);
+  auto [features, classes, whole, Z, error] = last_features(graph, X(points.first, Eigen::all), progress);
   // Each point as often as it occurs: rows times the root of that, rounded once.
   for (Index i = 0; i < n; ++i) {
     const double root = std::sqrt(points.count(i));
@@ -151,10 +153,11 @@ MovedGraph polished_last_layer(const GraphNetwork& graph, const LastLayerProof& 
 std::string of_last_layer(const ProvedNetwork& p, Index n_distinct) {
   if (!p.certificate.exists) return "no exact network is proved beside it";
   return fmt::format(
-      "any labels of these {} can be had exactly by its last layer alone, these by moving it {} or less, "
+      "any labels of {} can be had exactly by its last layer alone, these by moving it {} or less, "
       "proved, and "
       "gradient descent on it reaches that",
-      count(n_distinct, "point", "points"), decimal(p.certificate.radius, 3, Rounding::up));
+      n_distinct == 1 ? "this point" : fmt::format("these {} points", with_commas(n_distinct)),
+      decimal(p.certificate.radius, 3, Rounding::up));
 }
 
 ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const ProveOptions& options,
@@ -192,7 +195,7 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   }
   if (std::string said = remark_on_threshold(its, options, p.outputs); !said.empty() && !graph.labels)
     r.remarks.push_back(std::move(said));
-  if (r.moving == 0) p.sharpening = 0;  // there are no output weights to multiply
+  if (!proof.whole) p.sharpening = 0;  // outputs would not be multiplied as the weights are
   r.network = fmt::format("{}, {}", graph.description, count(K, "output", "outputs"));
   r.n = data.n();
   r.d = X.cols();
@@ -203,8 +206,6 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   if (!remark.empty())
     if (std::string better = better_order(its, data, p); !better.empty())
       r.remarks.push_back(std::move(better));
-  if (options.execution != "exact")
-    r.executed = executed(graph, its, data, X, options.execution, &p.outputs, progress);
   r.conclusion =
       fmt::format("The network given: {}; {}.", said_of(p, data.task, r.n), of_last_layer(p, r.n_distinct));
   r.networks.push_back(std::move(p));
@@ -218,6 +219,7 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
           judged(moved.network, enclosed_outputs(moved.network, X, "exact", progress), "polished");
       if (!std::isfinite(q.misfit)) throw std::invalid_argument("the outputs then are not finite");
       q.certificate = of_misfit(proof.certificate, q.misfit, proof.s);
+      if (!proof.whole) q.sharpening = 0;
       r.steps = r.factorizations = 1;
       r.distance = moved.distance;
       r.relative_distance = moved.length > 0 ? moved.distance / moved.length : 0;
@@ -231,6 +233,9 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
       r.remarks.push_back(fmt::format("not polished: {}", error.what()));
     }
   }
+  if (options.execution != "exact")
+    r.executed = executed(r.polished_graph ? *r.polished_graph : graph, its, data, X, options.execution,
+                          &r.networks.back().outputs, progress);
   progress.finish();
   r.seconds = seconds_since(began);
   return r;
@@ -335,6 +340,9 @@ ProveResult prove(const ReadNetwork& read, const Dataset& data, const ProveOptio
       throw std::invalid_argument("prove: the network has no layers, and its file is not there");
     return prove_graph(*read.graph, data, options, progress);
   }
+  if (options.execution != "exact" && options.polish)
+    throw std::invalid_argument(
+        "`execution` is about the file that is given: leave out `polish`, or ask again of polished.onnx");
   const auto began = Clock::now();
   ProveResult r = prove_layers(read.network, asks ? &*read.graph : nullptr, data, options, progress);
   const bool compares = asks && !r.of_file, executes = options.execution != "exact";

@@ -33,10 +33,13 @@ std::optional<LastLayer> product(const OnnxGraph& graph, const OnnxNode& node) {
                   .matrix = node.inputs[1],
                   .turned = node.op == "Gemm" && node.integer("transB", 0) != 0,
                   .weights = count_of_own(graph, node.inputs[1])};
+  layer.whole = true;
   if (node.op == "MatMul") return layer;
   if (node.op != "Gemm" || node.number("alpha", 1) != 1 || node.integer("transA", 0) != 0) return {};
-  if (node.inputs.size() > 2 && !node.inputs[2].empty() && node.number("beta", 1) == 1)
-    add_bias(graph, node.inputs[2], layer);
+  if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
+    if (node.number("beta", 1) == 1) add_bias(graph, node.inputs[2], layer);
+    layer.whole = layer.biases > 0;
+  }
   return layer;
 }
 
@@ -53,7 +56,10 @@ std::optional<LastLayer> last_layer_of(const OnnxGraph& graph, const std::string
   // What else takes the product would make the outputs depend on the weights in another way.
   if (before == nullptr || graph.uses.at(sum) != 1) return {};
   std::optional<LastLayer> layer = product(graph, *before);
-  if (layer && layer->biases == 0) add_bias(graph, node->inputs[first ? 0 : 1], *layer);
+  if (!layer) return layer;
+  const bool bare = layer->whole && layer->biases == 0;
+  if (layer->biases == 0) add_bias(graph, node->inputs[first ? 0 : 1], *layer);
+  layer->whole = bare && layer->biases > 0;
   return layer;
 }
 

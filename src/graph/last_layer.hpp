@@ -15,6 +15,7 @@ struct LastLayer {
   Index weights = 0;      ///< numbers of it
   std::string bias = {};  ///< the constant that it adds; empty: none of its own
   Index biases = 0;       ///< numbers of it
+  bool whole = false;     ///< outputs are the map of the features and that constant, if any, and nothing else
 };
 
 /// Nothing where `scores` are made in another way than by Gemm or MatMul (and Add) of constants that no other

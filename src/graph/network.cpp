@@ -249,7 +249,8 @@ GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const 
     if (found.shape.size() != 2 || found.shape.front() != 1 || layer->weights != p * outputs)
       return GraphFeatures{};
     const bool bias = layer->biases == outputs;  // one for each output
-    GraphFeatures features{p + (bias ? 1 : 0), outputs, std::move(found.f), std::move(found.error)};
+    GraphFeatures features{p + (bias ? 1 : 0), outputs, layer->whole && (bias || layer->biases == 0),
+                           std::move(found.f), std::move(found.error)};
     if (bias) {
       features.Z.conservativeResize(Eigen::NoChange, features.p);
       features.error.conservativeResize(Eigen::NoChange, features.p);
@@ -277,14 +278,14 @@ MovedGraph with_last_map_moved(const GraphNetwork& network, const Matrix& change
     for (std::size_t i = 0; i < numbers.values.size(); ++i) {
       const double before = numbers.values[i], after = before + by(static_cast<Index>(i));
       numbers.values[i] = numbers.type == OnnxType::float32 ? static_cast<float>(after) : after;
-      moved += (numbers.values[i] - before) * (numbers.values[i] - before);
-      length += before * before;
+      moved = std::hypot(moved, numbers.values[i] - before);  // squares may overflow
+      length = std::hypot(length, before);
     }
   };
   move(layer->matrix,
        [&](Index i) { return layer->turned ? change(i / p, i % p) : change(i % outputs, i / outputs); });
   if (change.cols() > p) move(layer->bias, [&](Index i) { return change(i, p); });
-  MovedGraph result{network, std::sqrt(moved) * kUp, std::sqrt(length)};
+  MovedGraph result{network, moved * kUp, length};
   result.network.moved = true;
   result.network.graph = std::move(graph);
   result.network.memory = std::make_shared<graph::Memory>();

@@ -128,7 +128,7 @@ Json Claims::affine(const std::string& name, const std::string& part, const RowM
 }
 
 std::string Claims::network(const std::string& name, const DeepNetwork& network,
-                            const std::vector<bool>& moving) {
+                            const std::vector<bool>& moving, double less) {
   Json nodes = Json::array();
   Index count = 0;
   const auto put = [&](Json node) {
@@ -159,6 +159,7 @@ std::string Claims::network(const std::string& name, const DeepNetwork& network,
     if (layer.residual) put(op("add", "node", before));
   }
   put(affine(name, "V", network.V, network.c, moving.back()));
+  if (less != 0) put(op("subtract", "by", vector(name + "_threshold", Vector::Constant(1, less))));
   return this->network(name, std::move(nodes));
 }
 

@@ -34,7 +34,9 @@ class Claims {
   Json affine(const std::string& name, const std::string& part, const RowMatrix& W, const Vector& b,
               bool trained);
   /// Nodes of a network; layers that `moving` has (1 .. L, then the output layer) are trained.
-  std::string network(const std::string& name, const DeepNetwork& network, const std::vector<bool>& moving);
+  /// `less` is subtracted from a single output.
+  std::string network(const std::string& name, const DeepNetwork& network, const std::vector<bool>& moving,
+                      double less = 0);
 
   /// A claim with the line that was printed; its keys are filled in by the caller.
   Json& add(const std::string& kind, const std::string& text);

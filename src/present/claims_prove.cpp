@@ -68,17 +68,20 @@ void claim_prove(Claims& claims, const std::string& model, const ReadNetwork& ne
                  const ProveOptions& options, const ProveResult& r) {
   if (claims.leaves_out(data)) return;
   if (!network.layers()) {
-    claims.add("labels_of_file", said_of(r.networks.front(), data.task, r.n))["file"] = model;
+    for (const ProvedNetwork& p : r.networks)
+      claims.add("labels_of_file", said_of(p, data.task, r.n))["file"] =
+          p.which == "given" ? model : "polished.onnx";
     return;
   }
   const bool classes = data.task == Task::classification;
-  const Matrix Y = targets_of(with_class_names(outputs_of(network.network), data, options).first, data);
+  const NetworkOutputs its = with_class_names(outputs_of(network.network), data, options).first;
+  const Matrix Y = targets_of(its, data);
   claims.points("data", claims.matrix("points", divided_points(data, options.divide)), {});
   claims.matrix("targets", Y);
   if (classes) {
     std::vector<Index> labels(static_cast<std::size_t>(data.n()));
     for (Index i = 0; i < data.n(); ++i) {
-      Index own = Y(i, 0) > 0 ? 1 : 0;
+      Index own = Y(i, 0) > its.threshold ? 1 : 0;
       if (Y.cols() > 1) Y.row(i).maxCoeff(&own);
       labels[static_cast<std::size_t>(i)] = own;
     }
@@ -93,7 +96,12 @@ void claim_prove(Claims& claims, const std::string& model, const ReadNetwork& ne
     if (network.onnx && network.onnx->approximate && p.which == "given") {
       if (classes) claims.add("labels_of_file", labels_of(p, data.n()))["file"] = model;
     } else {
-      if (classes) claim_labels(claims, name, data, p);
+      if (classes && its.threshold == 0) claim_labels(claims, name, data, p);
+      if (classes && its.threshold != 0)  // labels are those of the output less the threshold
+        claim_labels(claims,
+                     claims.network(p.which + "_less", p.which == "polished" ? r.polished : network.network,
+                                    moving, its.threshold),
+                     data, p);
       if (std::isfinite(p.misfit)) {
         Json& claim = claims.add("misfit", fmt::format("misfit <= {}", decimal(p.misfit, 3, Rounding::up)));
         claim["network"] = name;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "deep/judge.hpp"
 #include "present/claims_of.hpp"
 #include "present/common.hpp"
 #include "present/next_out.hpp"
@@ -87,6 +88,12 @@ std::string executed_text(const ExecutedLabels& e, Task task, const std::string&
                      some(e.wrong, e.wrong_samples), some(e.undecided, e.undecided_samples));
 }
 
+// What a single output has to exceed for the second class.
+double threshold_of(const ReadNetwork& network, const ProveOptions& options) {
+  if (network.layers()) return with_threshold(outputs_of(network.network), options).threshold;
+  return with_threshold({1, {}, network.graph->behind, network.graph->single}, options).threshold;
+}
+
 // Whether a model is an ONNX file, which can be written with other weights.
 bool of_onnx(const std::string& model) { return std::filesystem::path(model).extension() == ".onnx"; }
 
@@ -153,7 +160,11 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
              (data.task == Task::classification
                   ? fmt::format("; the same label proved by both at {}", with_commas(r.asked_decided))
                   : ""));
-  fact("loss", loss_and_step(data.task));
+  const double threshold = threshold_of(network, options);
+  fact("loss", threshold == 0 ? loss_and_step(data.task)
+                              : fmt::format("||f - y||^2/2, y = {0} - 1 or {0} + 1 for classes; summed over "
+                                            "samples, steps multiply its gradient",
+                                            threshold));
   if (!network.layers() && r.networks.front().certificate.exists)
     fact("what may move",
          fmt::format("the last layer: {} of {} weights", with_commas(r.moving), with_commas(r.parameters)));

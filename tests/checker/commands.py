@@ -34,6 +34,7 @@ RUNS = {
     "width of centred points": ["width", "{folder}/table.csv", "--center", "--draws", "0", "--restarts", "0"],
     "linear": ["linear", "gaussian:d=12", "--layers", "6", "--no-train"],
     "prove": ["prove", "{folder}/fit/model.safetensors", *DIGITS, "--n", "100"],
+    "prove above a threshold": ["prove", "{folder}/fit/model.safetensors", *DIGITS, "--n", "100", "--threshold", "1"],
     "prove polished": ["prove", "{folder}/fit/model.safetensors", *DIGITS, "--n", "100", "--polish"],
 }  # fmt: skip
 #: What the answers above state, each at least once.

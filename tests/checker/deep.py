@@ -296,6 +296,10 @@ class Maps(Case):
                 self.says(FALSE, "theorem", width=width * (1 - 1e-9), **good, **keys)
                 for key, value in numbers.items():
                     self.says(FALSE, "theorem", width=width * (1 + 1e-9), **{**good, key: value * (1 + 1e-9)}, **keys)
+                if name == "os_2_6":  # whose rate is that of a root
+                    square, half = rate * (2 - rate) / 2, {**keys, "width": width * (1 + 1e-9), "step": step / 2}
+                    self.says(HOLDS, "theorem", rate=square / (1 + math.sqrt(1 - square)) * (1 - 1e-9), **half)
+                    self.says(FALSE, "theorem", rate=square / (1 + math.sqrt(1 - square)) * (1 + 1e-9), **half)
                 if step is not None:
                     self.says(FALSE, "theorem", width=width * 2, **{**good, "step": step * 1e-9}, **keys)
                     self.says(UNREADABLE, "theorem", width=width * 2, rate=rate, **keys)

@@ -235,6 +235,7 @@ def test_a_product_that_is_taken_twice_is_no_last_layer(tmp_path, what):
     answer = zeroloss.prove(file, X, np.arange(5) % 2, polish=True)
     assert len(answer.networks) == (2 if what == "and a skip" else 1)
     assert answer.networks[-1].certificate.exists == (what == "and a skip")
+    assert answer.networks[-1].sharpening == 0  # outputs are not multiplied as the weights are
     answer.save(tmp_path / "run")
     assert (tmp_path / "run" / "polished.onnx").exists() == (what == "and a skip")
 
@@ -293,6 +294,9 @@ def test_the_last_layer_of_a_graph_is_polished_in_closed_form(tmp_path, how, kin
         answer.polished.export(file)
     with pytest.raises(zeroloss.DataError, match="pickled without graphs"):
         assert pickle.loads(pickle.dumps(answer)).polished
+    if kind == "float32":
+        executed = zeroloss.prove(file, X, y, polish=True, execution="float32").executed
+        assert executed.right == 12 and zeroloss.prove(file, X, y, execution="float32").executed.right < 12
     few = zeroloss.prove(file, RNG.normal(size=(40, 9)), np.arange(40) % K, polish=True)
     assert len(few.networks) == 1 and any("not polished" in said for said in few.remarks)
     with pytest.raises(ValueError, match=r"layers='all' is for networks of layers, and .*conv\.onnx is none"):

@@ -99,9 +99,11 @@ GraphOutputs deciding_outputs(const GraphNetwork& network, const Eigen::Ref<cons
 
 /// What the last linear map sees, where the outputs are affine in constants that are its own: n x p, with
 /// bounds of their errors. `p` counts a column of ones for what it adds, which is there; 0 where there is no
-/// such map.
+/// such map. `whole`: outputs are those features times these weights, and nothing is added that is not one of
+/// them.
 struct GraphFeatures {
   Index p = 0, outputs = 0;
+  bool whole = false;
   Matrix Z, error;
 };
 GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
