@@ -39,7 +39,7 @@ std::vector<std::pair<Index, Index>> kinks_of(const TrainingSet& set, const TwoL
   return kinks;
 }
 
-// Of many layers with all outputs.
+// Claims what is proved of a network of many layers with all outputs.
 void claim_deep(Claims& claims, const Dataset& data, const FitResult& r) {
   const Certificate& c = r.outputs.front().certificate;
   const std::vector<bool> moving = layers_named(r.layers, r.deep->depth(), r.deep->outputs());

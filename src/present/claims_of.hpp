@@ -16,18 +16,18 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
 /// An exact network beside the trained, and descent that reaches one.
 void claim_fit(Claims& claims, const Dataset& data, const FitResult& r);
 
-/// Of rows about these points, all samples: that networks narrower than `too_few` are so, at points of this
-/// rank, and that gradient descent from pairs fits these labels, or any, to this accuracy.
+/// Claims of rows about these points, all samples: that networks narrower than `too_few` are so, at points of
+/// this rank, and that gradient descent from pairs fits these labels, or any, to this accuracy.
 void claim_rows(Claims& claims, const std::string& points, const Dataset& data,
                 const std::string& activation_name, bool center, const std::vector<WidthRow>& rows,
                 Index rank, double accuracy);
-/// Of theorems about random weights at these points, all samples: those whose lambda is verified.
+/// Claims of the theorems about random weights at these points, all samples, whose lambda is verified.
 void claim_theorems(Claims& claims, const std::string& points, const Dataset& data,
                     const std::string& activation_name, const std::vector<Guarantee>& guarantees);
 /// All of them, and widths that are enough with biases.
 void claim_width(Claims& claims, const Dataset& data, const WidthOptions& options, const WidthResult& r);
 
-/// Of classes: that the network is right at every point, or at some of them where all are too many.
+/// The claim that a network of classes is right at every point, or at some of them where all are too many.
 void claim_memorize(Claims& claims, const Dataset& data, const MemorizeResult& r);
 
 /// Claims of the exact factorisations at the last depth.

@@ -90,17 +90,15 @@ void claim_prove(Claims& claims, const std::string& model, const ReadNetwork& ne
   const std::vector<bool> moving =
       layers_named(options.layers, network.network.depth(), network.network.outputs());
   for (const ProvedNetwork& p : r.networks) {
-    const std::string name =
-        claims.network(p.which, p.which == "polished" ? r.polished : network.network, moving);
+    const DeepNetwork& of = p.which == "polished" ? r.polished : network.network;
+    const std::string name = claims.network(p.which, of, moving);
     // Layers that are only near to what the file computes: the labels given are the file's.
     if (network.onnx && network.onnx->approximate && p.which == "given") {
       if (classes) claims.add("labels_of_file", labels_of(p, data.n()))["file"] = model;
     } else {
-      if (classes && its.threshold == 0) claim_labels(claims, name, data, p);
-      if (classes && its.threshold != 0)  // labels are those of the output less the threshold
+      if (classes)  // labels are those of the output less the threshold
         claim_labels(claims,
-                     claims.network(p.which + "_less", p.which == "polished" ? r.polished : network.network,
-                                    moving, its.threshold),
+                     its.threshold == 0 ? name : claims.network(p.which + "_less", of, moving, its.threshold),
                      data, p);
       if (std::isfinite(p.misfit)) {
         Json& claim = claims.add("misfit", fmt::format("misfit <= {}", decimal(p.misfit, 3, Rounding::up)));
