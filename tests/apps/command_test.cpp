@@ -283,11 +283,11 @@ TEST_F(Command, PathsThatCannotBeAreBadUsage) {
 }
 
 TEST_F(Command, AKernelBeyondAnyMemoryIsRefusedBeforeItIsBuilt) {
-  const Outcome outcome = zeroloss({"certify", "sphere:n=2000000,d=2,y=none", "--method", "factor"});
+  const Outcome outcome = zeroloss({"certify", "sphere:n=500000,d=2,y=none", "--method", "factor"});
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(std::regex_search(
-      outcome.err, std::regex("the kernel of 2000000 points needs 1\\d{4}\\.\\d GB, .* free; try --n \\d+")))
+      outcome.err, std::regex("the kernel of 500000 points needs 1\\d{3}\\.\\d GB, .* free; try --n \\d+")))
       << outcome.err;
 }
 

@@ -125,7 +125,7 @@ TEST_F(ConvCommand, StopsOnInterruptAndResumes) {
   const std::string data = noise(40);
   auto arguments = small(data, path("run"));
   arguments = with(arguments, {"--no-test"});
-  arguments[9] = "300";  // long enough to be interrupted
+  arguments[9] = "150";  // long enough to be interrupted
   ASSERT_EQ(conv(arguments).exit_code, 0);
   arguments[11] = path("cut");
   RunOptions options;

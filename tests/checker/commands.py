@@ -14,7 +14,7 @@ from pathlib import Path
 DIGITS = ["digits", "--classes", "3,8"]
 RUNS = {
     "certify": ["certify", *DIGITS],
-    "certify tanh": ["certify", *DIGITS, "--n", "100", "--activation", "tanh"],
+    "certify tanh": ["certify", *DIGITS, "--n", "60", "--activation", "tanh"],
     "certify of three layers": ["certify", *DIGITS, "--n", "60", "--depth", "3"],
     "certify of residual blocks": ["certify", *DIGITS, "--n", "60", "--depth", "3", "--residual"],
     "certify of a table": ["certify", "{folder}/table.csv", "--center"],
@@ -23,7 +23,7 @@ RUNS = {
     "fit": ["fit", *DIGITS, "--n", "100", "--optimizer", "gauss_newton"],
     "fit by descent, on kinks": ["fit", *DIGITS, "--n", "30", "--width", "500"],
     "fit of output weights": ["fit", *DIGITS, "--n", "100", "--optimizer", "output_layer"],
-    "certify softplus, with all bounds": ["certify", *DIGITS, "--n", "80", "--activation", "softplus", "--all-bounds"],
+    "certify softplus, with all bounds": ["certify", *DIGITS, "--n", "40", "--activation", "softplus", "--all-bounds"],
     "certify of ten classes": ["certify", "digits", "--n", "60", "--all-bounds"],
     "fit of three layers": ["fit", *DIGITS, "--n", "40", "--depth", "3", "--width", "60", "--activation", "tanh",
                             "--optimizer", "gauss_newton"],

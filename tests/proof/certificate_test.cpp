@@ -652,7 +652,11 @@ void expect_certified_by_training(std::uint64_t seed, int most_steps) {
 TEST(Certificate, HoldsAfterTraining) { expect_certified_by_training(13, 6000); }
 
 TEST(Certificate, HoldsAfterTrainingForEverySeed) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) expect_certified_by_training(seed, 10'000);
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) expect_certified_by_training(seed, 10'000);
+}
+
+TEST(Certificate, SlowHoldsAfterTrainingForManySeeds) {
+  for (std::uint64_t seed = 6; seed <= 20; ++seed) expect_certified_by_training(seed, 10'000);
 }
 
 }  // namespace

@@ -554,7 +554,7 @@ def test_messages_advise_in_keywords(tmp_path):
     with pytest.raises(ValueError, match=r"the number of points is missing: add n=$"):
         zeroloss.sweep("sphere:d=3")
     with pytest.raises(zeroloss.ResourceError, match=r"try n=\d+$"):
-        zeroloss.certify("sphere:n=2000000,d=2", method="factor")
+        zeroloss.certify("sphere:n=500000,d=2", method="factor")
 
 
 def test_training_begins_at_weights_of_one_s_own(tmp_path):
