@@ -78,11 +78,16 @@ faults: build
 	tests/faults/memcheck.py build/release/bin/zeroloss
 
 # A million files with random bytes for every reader, or ten minutes of them, and a table of it into the page: hours.
-fuzz:
+# Then ten minutes of damaged answers for the checker, compiled with sanitizers.
+fuzz: build
 	scripts/setup.sh fuzz
+	cmake -S checker -B build/fuzz/checker -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DCMAKE_CXX_FLAGS="-O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
+	cmake --build build/fuzz/checker
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	tests/fuzz/run.py --write docs/reliability.md
+	tests/checker/fuzz.py build/release/bin/zeroloss build/fuzz/checker/bin/zeroloss-check --seconds 600
 
 # Wheels, Debian packages, archives and sums in build/dist, made twice and compared; then all of it in a bare Debian.
 release:
