@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "data_options.hpp"
+#include "field_options.hpp"
 #include "model_options.hpp"
 #include "output_file.hpp"
 #include "zeroloss/base/run.hpp"
@@ -17,6 +18,7 @@ namespace {
 struct PredictArguments {
   std::string model, source, out;
   ModelArguments reading;
+  PredictOptions options;
   ReadOptions read;
   bool json = false;
 };
@@ -34,10 +36,11 @@ void run_predict(const PredictArguments& options, Session& session) {
                                             shell_command({options.source, options.model})));
   auto progress = session.progress();
   progress.stage("reading " + options.model);
-  const Model model = open_model(options.model, layout_of(options.reading), options.reading.graph);
+  const Model in_file = open_model(options.model, layout_of(options.reading), options.reading.graph);
   progress.stage("reading " + options.source);
-  const Dataset data = select_for(model, open_source(options.source, options.read), options.read);
+  const Dataset data = select_for(in_file, open_source(options.source, options.read), options.read);
   progress.stage("predicting");
+  const Model model = with_task_of(in_file, data, options.options);
   const Prediction prediction = predict(model, data, progress);
   if (csv_is_answer) {
     write_answer(predict_csv(model, data, prediction));
@@ -71,6 +74,7 @@ void add_predict(Command& command, Session& session) {
       .required();
   add_read_options_of_model(command, o.read);
   add_model_options(command, o.reading);
+  add_fields(command, o.options);
   command
       .option(
           "--out", o.out,

@@ -103,6 +103,14 @@ void bind_models(nb::module_& m) {
           },
           "frame"_a, "options"_a, "name"_a, "call"_a, "The same of a data frame.")
       .def(
+          "with_task_of",
+          [](const Model& model, const DatasetAsRead& data, std::vector<std::string> class_names) {
+            const PredictOptions options{std::move(class_names)};
+            return value_of_work(nb::none(), [&](Progress&) { return with_task_of(model, data, options); });
+          },
+          "data"_a, "class_names"_a, nb::keep_alive<0, 1>(),
+          "With the task of the data's targets, where its file says none.")
+      .def(
           "predict",
           [](const Model& model, const DatasetAsRead& data) {
             return value_of_work(nb::none(), [&](Progress& p) { return predict(model, data, p); });

@@ -10,6 +10,8 @@
 #include "sources/table_source.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
+#include "zeroloss/deep/output_classes.hpp"
+#include "zeroloss/graph/network.hpp"
 
 namespace zeroloss {
 namespace internal {
@@ -119,6 +121,46 @@ Dataset select_for(const Model& model, Source source, ReadOptions options) {
       {.encoding = columns_known ? &model.encoding : nullptr,
        .class_names = model.its_classes && !model.class_names.empty() ? &model.class_names : nullptr,
        .one_class = model.its_classes || !model.class_names.empty()});
+}
+
+Model with_task_of(Model model, const Dataset& data, const PredictOptions& options) {
+  const auto refuse = [&](const std::string& why) {
+    if (!options.class_names.empty()) throw std::invalid_argument(fmt::format("`class_names`: {}", why));
+    return model;
+  };
+  if (model.task != Task::none) return refuse("the model says what it was trained for");
+  if (data.task == Task::none || data.n() == 0) return refuse("there are no labels to compare with");
+  NetworkOutputs its{.count = model.outputs(data.X.topRows(1), {}).cols()};
+  if (const auto* deep = std::any_cast<std::shared_ptr<const DeepNetwork>>(&model.network)) {
+    its = outputs_of(**deep);
+  } else if (const auto* graph = std::any_cast<std::shared_ptr<const GraphNetwork>>(&model.network)) {
+    its.class_names = class_names_of(**graph, its.count);
+    if ((*graph)->labels && its.class_names.empty())  // they are numbers
+      for (Index k = 0; k < std::max<Index>(its.count, 2); ++k) its.class_names.push_back(fmt::to_string(k));
+    its.behind = (*graph)->behind;
+  }
+  if (data.task == Task::regression) {
+    if (its.count != 1) {
+      model.notes.push_back(
+          fmt::format("targets are not compared with: each is one number, the network has {}",
+                      count(its.count, "output", "outputs")));
+    } else if (!its.behind.empty()) {
+      model.notes.push_back("targets are not compared with: the output is what stands before " + its.behind);
+    } else {
+      model.task = Task::regression;
+      model.notes.emplace_back("the output is compared with the targets");
+    }
+    return refuse("targets are numbers");
+  }
+  try {
+    const auto [names, remark] = output_classes(its, data, options.class_names);
+    model.task = Task::classification;
+    for (const std::string& name : names) model.class_names.push_back(utf8(name));
+    if (!remark.empty()) model.notes.push_back(remark);
+  } catch (const DataError& error) {
+    model.notes.push_back(fmt::format("labels are not compared with: {}", error.what()));
+  }
+  return model;
 }
 
 Prediction predict(const Model& model, const Dataset& data, const Progress& progress) {

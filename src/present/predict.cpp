@@ -17,7 +17,10 @@ namespace {
 
 std::string conclusion(const Dataset& data, const Prediction& answer) {
   const Index n = data.n(), right = n - std::ssize(answer.wrong);
-  if (!answer.error) return fmt::format("{}, no labels to compare with", count(n, "point", "points"));
+  if (!answer.error)
+    return fmt::format(
+        "{}, {}", count(n, "point", "points"),
+        data.task == Task::none ? "no labels to compare with" : "targets are not compared with");
   if (answer.labels.empty())
     return fmt::format("relative misfit {:.3g} on {}", *answer.error, count(n, "point", "points"));
   if (right == n)

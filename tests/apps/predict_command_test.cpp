@@ -94,6 +94,43 @@ TEST_F(Predict, WithoutLabelsThereIsNoError) {
   EXPECT_NE(outcome.out.find("2 points, no labels to compare with\n"), std::string::npos) << outcome.out;
 }
 
+TEST_F(Predict, OutputsThatNobodyNamesAreTakenForTheClassesOfTheData) {
+  Network nameless = chooser(three);
+  nameless.task = Task::none;
+  nameless.class_names = {};
+  const Outcome exported = zeroloss({"export", save(nameless), path("nameless.onnx")});
+  ASSERT_EQ(exported.exit_code, 0) << exported.err;
+  const Json found = answer(predict(path("nameless.onnx"), labelled));
+  EXPECT_EQ(found.at("error"), 0.4);
+  EXPECT_EQ(found.at("predictions"), Json({"ant", "bee", "bee", "ant", "cow"}));
+  EXPECT_NE(found.at("remarks").dump().find("outputs 0 to 2 are ant, bee, cow: the order of the classes of"),
+            std::string::npos)
+      << found;
+  const auto said = [&](const std::string& csv) { return zeroloss(predict(path("nameless.onnx"), csv)).out; };
+  const std::string two = said("a,b,c,label\n3,1,2,ant\n0,5,1,bee\n");
+  EXPECT_NE(two.find("2 points, targets are not compared with\n"), std::string::npos) << two;
+  EXPECT_NE(two.find("but the network has 3 outputs and does not name them: say which"), std::string::npos)
+      << two;
+  const std::string numbers = said("a,b,c,y\n3,1,2,0.5\n0,5,1,1.5\n");
+  EXPECT_NE(numbers.find("each is one number, the network has 3 outputs"), std::string::npos) << numbers;
+  const Arguments named{"--class-names", "bee,ant,cow"};
+  EXPECT_EQ(answer(predict(path("nameless.onnx"), labelled, named))["error"], 0.6);
+  for (const auto& [file, csv, why] :
+       {std::tuple{model(three), labelled, "the model says what it was trained for"},
+        {path("nameless.onnx"), std::string("a,b,c\n3,1,2\n"), "there are no labels to compare with"},
+        {path("nameless.onnx"), std::string("a,b,c,y\n3,1,2,0.5\n0,5,1,1.5\n"), "targets are numbers"}}) {
+    const Outcome refused = zeroloss(predict(file, csv, named));
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.err.find(why), std::string::npos) << refused.err;
+  }
+  nameless.outputs.resize(1);
+  const Outcome one = zeroloss({"export", save(nameless), path("one.onnx")});
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(answer(predict(path("one.onnx"), "a,b,c,y\n3,1,2,3\n0.5,5,1,0.5\n"))["error"], 0);
+  const Outcome signs = zeroloss(predict(path("one.onnx"), "a,b,c,label\n3,1,2,ant\n4,5,1,bee\n"));
+  EXPECT_NE(signs.out.find("an output below 0 is ant, above 0 bee"), std::string::npos) << signs.out;
+}
+
 TEST_F(Predict, TheColumnThatTheModelWasTrainedForIsComparedWith) {
   const std::string table = write("table.csv", "size,price,age\n1,10,3\n2,30,4\n5,20,1\n7,15,2\n9,12,8\n");
   const Outcome fitted = zeroloss({"fit", table, "--target", "price", "--task", "regression", "--optimizer",

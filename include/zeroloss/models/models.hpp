@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "zeroloss/base/fields.hpp"
 #include "zeroloss/deep/read.hpp"
 #include "zeroloss/sources/readers.hpp"
 #include "zeroloss/storage/tensors.hpp"
@@ -61,6 +62,27 @@ Model model_of(const GraphNetwork& network, bool named = false);
 /// another task than the model's.
 Dataset select_for(const Model& model, Source source, ReadOptions options);
 
+struct PredictOptions {
+  /// The classes that outputs stand for, as in output_classes(): of a model that does not name them.
+  std::vector<std::string> class_names = {};
+};
+template <Is<PredictOptions> T, class Visitor>
+void fields(T& o, const Visitor& visit) {
+  visit(
+      Field{"class_names",
+            "The classes that the outputs stand for, in their order, or 0..9 for numbers; of one output that "
+            "below 0, then that above [those that the model names; else those of the data]"}
+          .taking("A,B,...")
+          .under("Model"),
+      o.class_names);
+}
+
+/// A model whose file does not say what it was trained for, with the task of the data's targets: its classes
+/// are those of output_classes(), or its one output is a number. Notes say what was taken, or why targets are
+/// not compared with. Any other model stays as it is. Throws std::invalid_argument for names of classes that
+/// do not fit.
+Model with_task_of(Model model, const Dataset& data, const PredictOptions& options = {});
+
 /// What a model says about points, and how that compares with their targets.
 struct Prediction {
   Matrix outputs{};                      ///< n x outputs
@@ -70,9 +92,9 @@ struct Prediction {
   std::optional<double> error{};         ///< fraction wrong, or relative misfit; nothing without targets
 };
 
-/// Targets are compared with if there are any: classes by name, those of the data may be others, fewer or in
-/// another order. Throws what model.outputs throws, std::invalid_argument for targets of another task,
-/// DataError if no class of the data is one of the model's.
+/// Targets are compared with if there are any and the model has a task: classes by name, those of the data
+/// may be others, fewer or in another order. Throws what model.outputs throws, std::invalid_argument for
+/// targets of another task, DataError if no class of the data is one of the model's.
 Prediction predict(const Model& model, const Dataset& data, const Progress& progress = {});
 
 }  // namespace zeroloss

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import DeepNetwork, FitResult, GraphNetwork, Memorizer, MemorizeResult, Network, ProveResult
+from .arrays import class_names_of
 from .data import Data, Read, dataset
 from .networks import Layout, network_of
 from .options import with_commas
@@ -33,17 +34,20 @@ class Prediction:
     outputs : array, n x outputs
         As the network computes them, in double.
     predictions : array of n, or None
-        Names of classes, or numbers; None for a network without a task.
+        Names of classes, or numbers; None for a network without a task, of data without targets that fit it.
     error : float or None
         Fraction wrong, or relative misfit; None without targets to compare with.
     records : array of n
         The 0-based rows of the data that these are of: records without a target, say, are left out.
+    notes : list of str
+        On how a file of other programs was read, and what its outputs were taken for, a line each.
     """
 
     outputs: npt.NDArray[np.float64]
     predictions: npt.NDArray[Any] | None
     error: float | None
     records: npt.NDArray[np.int64]
+    notes: list[str]
 
     def __repr__(self) -> str:
         n, outputs = self.outputs.shape
@@ -109,6 +113,7 @@ def predict(
     data: Data,
     y: npt.ArrayLike | None = None,
     *,
+    class_names: Iterable[object] | None = None,
     seed: Seed = 0,
     **read: Unpack[Read],
 ) -> Prediction:
@@ -120,6 +125,9 @@ def predict(
         Of a ProveResult the polished network. A path is a run folder, a .safetensors file or an .onnx file.
     data, y, seed, **read
         As for :func:`read_dataset`. Targets are compared with if there are any: classes by name, be it a single one.
+    class_names : iterable
+        The classes that the outputs stand for, in their order, of a model that does not name them; of a single output
+        that below 0, then that above. Default: those of the data, if they are as many; `notes` say so.
 
     Returns
     -------
@@ -131,15 +139,17 @@ def predict(
         Another number of features than the network has, values that are not finite, classes none of which the
         network knows, and what :func:`read_dataset` raises.
     ValueError
-        A task, or a Dataset with targets of a task, that is not the network's.
+        A task, or a Dataset with targets of a task, that is not the network's; `class_names` that do not fit it.
     """
     seed = seed_of("predict", seed)
     asked = _model(model)
     source = dataset("predict", data, y, read, seed, asked)[0]
+    names = [] if class_names is None else class_names_of("predict", class_names)
+    asked = asked.with_task_of(source, names)
     said = asked.predict(source)
     records = np.asarray(source.records, np.int64)
     if asked.task == "none":
-        return Prediction(said.outputs, None, None, records)
+        return Prediction(said.outputs, None, None, records, asked.notes)
     numbers = asked.task == "regression"
     predictions = said.outputs[:, 0] if numbers else np.asarray(said.predicted)
-    return Prediction(said.outputs, predictions, said.error, records)
+    return Prediction(said.outputs, predictions, said.error, records, asked.notes)
