@@ -58,9 +58,10 @@ void require_finite(const Dataset& data, const RowMatrix& X) {
 // What the last layer alone can do, and by what.
 struct LastLayerProof {
   DeepCertificate certificate;
-  double s = 0;        // s_min(Z) is not below it
-  bool whole = false;  // outputs are these features times the layer's weights, and nothing beside
-  Matrix Z, K;         // features, a row a distinct point times the root of how often it occurs; Z Z^T
+  double s = 0;            // s_min(Z) is not below it
+  bool whole = false;      // outputs are these features times the layer's weights, and nothing beside
+  GraphFeatures features;  // of distinct points: rows of Z times the root of how often these occur
+  Matrix K;                // Z Z^T
 };
 
 // With another misfit: features stay what they are.
@@ -96,7 +97,8 @@ LastLayerProof certify_last_layer(const GraphNetwork& graph, const DistinctPoint
   }
   require_memory(8.0 * static_cast<double>(n) * (4.0 * static_cast<double>(p) + 2.0 * static_cast<double>(n)),
                  "the certificate of the last layer", "use fewer points");
-  auto [features, classes, whole, Z, error] = last_features(graph, X(points.first, Eigen::all), progress);
+  proof.features = last_features(graph, X(points.first, Eigen::all), progress);
+  Matrix &Z = proof.features.Z, &error = proof.features.error;
   // Each point as often as it occurs: rows times the root of that, rounded once.
   for (Index i = 0; i < n; ++i) {
     const double root = std::sqrt(points.count(i));
@@ -126,7 +128,6 @@ LastLayerProof certify_last_layer(const GraphNetwork& graph, const DistinctPoint
   c.step = kDown / (longest * longest);
   c = of_misfit(c, misfit, s);
   proof.s = s;
-  proof.Z = std::move(Z);
   proof.K = std::move(K);
   return proof;
 }
@@ -141,13 +142,14 @@ MovedGraph polished_last_layer(const GraphNetwork& graph, const LastLayerProof& 
   if (!tiled::factor(L, progress)) throw std::invalid_argument("Z Z^T has no computed factor");
   const Vector roots = points.count.cwiseSqrt();
   const Matrix wanted = roots.asDiagonal() * (Y - F)(points.first, Eigen::all);
-  Matrix change = Matrix::Zero(proof.Z.cols(), Y.cols());
+  const Matrix& Z = proof.features.Z;
+  Matrix change = Matrix::Zero(Z.cols(), Y.cols());
   for (int k = 0; k < kTimes; ++k) {
-    Matrix left = wanted - proof.Z * change;
+    Matrix left = wanted - Z * change;
     tiled::solve(L, left);
-    change += proof.Z.transpose() * left;
+    change += Z.transpose() * left;
   }
-  return with_last_map_moved(graph, change.transpose());
+  return with_last_map_moved(graph, proof.features, change.transpose());
 }
 
 std::string of_last_layer(const ProvedNetwork& p, Index n_distinct) {

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 
 #include "base/json.hpp"
@@ -179,6 +180,33 @@ GraphNetwork network_of(OnnxGraph read, const std::string& name, const GraphOpti
   return network;
 }
 
+// Of the last linear maps whose outputs are those of the graph at samples of these sizes, one with the most
+// features.
+std::optional<graph::LastLayer> last_layer(const GraphNetwork& network, const graph::Shape& sizes) {
+  const std::string scores = graph::outputs_of(*network.graph, network.options.output_name).scores;
+  const auto shape_of = [&](const std::string& value) -> graph::Shape {
+    try {
+      const graph::Trial trial = graph::values_at_zero(*network.graph, value, sizes, *network.memory);
+      const auto found = trial.values.find(value);
+      return found != trial.values.end() ? found->second.shape : graph::Shape{};
+    } catch (const DataError&) {  // it does not depend on the input
+      return {};
+    }
+  };
+  const Index outputs = graph::count_of(shape_of(scores));
+  std::optional<graph::LastLayer> best;
+  Index most = 0;
+  for (graph::LastLayer& layer : graph::last_layers_of(*network.graph, scores)) {
+    const graph::Shape shape = shape_of(layer.features);
+    if (shape.size() != 2 || shape.front() != 1 || layer.weights != shape.back() * outputs ||
+        shape.back() <= most)
+      continue;
+    most = shape.back();
+    best = std::move(layer);
+  }
+  return best;
+}
+
 }  // namespace
 
 std::vector<std::string> executions() {
@@ -239,34 +267,49 @@ GraphOutputs enclosed_outputs(const GraphNetwork& network, const Eigen::Ref<cons
 
 GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                             Progress& progress) {
-  const std::string scores = graph::outputs_of(*network.graph, network.options.output_name).scores;
-  const auto layer = graph::last_layer_of(*network.graph, scores);
-  if (!layer || layer->features == network.graph->inputs.front().name) return {};
   return named(network, [&] {
-    graph::Enclosures found = graph::enclosures(*network.graph, layer->features, sizes_of(network, X.cols()),
-                                                X, graph::Execution::exact, *network.memory, progress);
-    const Index p = found.f.cols(), outputs = layer->weights / p;
-    if (found.shape.size() != 2 || found.shape.front() != 1 || layer->weights != p * outputs)
-      return GraphFeatures{};
-    const bool bias = layer->biases == outputs;  // one for each output
-    GraphFeatures features{p + (bias ? 1 : 0), outputs, layer->whole && (bias || layer->biases == 0),
-                           std::move(found.f), std::move(found.error)};
-    if (bias) {
+    const graph::Shape sizes = sizes_of(network, X.cols());
+    const auto layer = last_layer(network, sizes);
+    if (!layer) return GraphFeatures{};
+    graph::Enclosures found = graph::enclosures(*network.graph, layer->features, sizes, X,
+                                                graph::Execution::exact, *network.memory, progress);
+    const Index outputs = layer->weights / found.f.cols();
+    GraphFeatures features{.p = found.f.cols(),
+                           .outputs = outputs,
+                           .matrix = layer->matrix,
+                           .turned = layer->turned,
+                           .Z = std::move(found.f),
+                           .error = std::move(found.error)};
+    const graph::Multiple& times = layer->multiple;
+    if (times.by != 1 || times.roundings > 0) {
+      features.Z *= times.by;
+      features.error =
+          ((std::abs(times.by) * features.error + (u + gamma_of(times.roundings)) * features.Z.cwiseAbs()) *
+           kUp)
+              .array() +
+          kTiny;
+    }
+    const auto bias = std::ranges::find(layer->added, outputs, &graph::AddedConstant::count);
+    features.whole = layer->whole && layer->added.size() == (bias != layer->added.end() ? 1 : 0);
+    if (bias != layer->added.end()) {
+      ++features.p;
+      features.bias = bias->name;
       features.Z.conservativeResize(Eigen::NoChange, features.p);
       features.error.conservativeResize(Eigen::NoChange, features.p);
-      features.Z.col(features.p - 1).setOnes();
-      features.error.col(features.p - 1).setZero();
+      features.Z.col(features.p - 1).setConstant(bias->multiple.by);
+      features.error.col(features.p - 1)
+          .setConstant(gamma_of(bias->multiple.roundings) * std::abs(bias->multiple.by) * kUp);
     }
     return features;
   });
 }
 
-MovedGraph with_last_map_moved(const GraphNetwork& network, const Matrix& change) {
-  const std::string scores = graph::outputs_of(*network.graph, network.options.output_name).scores;
-  const auto layer = graph::last_layer_of(*network.graph, scores);
-  if (!layer) throw std::invalid_argument(network.name + ": its outputs are no linear map of features");
+MovedGraph with_last_map_moved(const GraphNetwork& network, const GraphFeatures& features,
+                               const Matrix& change) {
+  if (features.p == 0)
+    throw std::invalid_argument(network.name + ": its outputs are no linear map of features");
   auto graph = std::make_shared<OnnxGraph>(*network.graph);
-  const Index outputs = change.rows(), p = layer->weights / outputs;
+  const Index outputs = change.rows(), p = features.p - (features.bias.empty() ? 0 : 1);
   double moved = 0, length = 0;
   const auto move = [&](const std::string& name, const auto& by) {
     OnnxNumbers& numbers = graph->numbers.at(name);
@@ -282,9 +325,9 @@ MovedGraph with_last_map_moved(const GraphNetwork& network, const Matrix& change
       length = std::hypot(length, before);
     }
   };
-  move(layer->matrix,
-       [&](Index i) { return layer->turned ? change(i / p, i % p) : change(i % outputs, i / outputs); });
-  if (change.cols() > p) move(layer->bias, [&](Index i) { return change(i, p); });
+  move(features.matrix,
+       [&](Index i) { return features.turned ? change(i / p, i % p) : change(i % outputs, i / outputs); });
+  if (!features.bias.empty()) move(features.bias, [&](Index i) { return change(i, p); });
   MovedGraph result{network, moved * kUp, length};
   result.network.moved = true;
   result.network.graph = std::move(graph);
@@ -296,13 +339,12 @@ void write_like(const std::filesystem::path& source, const GraphNetwork& network
                 const std::filesystem::path& path) {
   if (!network.graph)
     throw DataError(network.name + ": its graph is not there, since answers are pickled without it");
-  const std::string scores = graph::outputs_of(*network.graph, network.options.output_name).scores;
-  const graph::LastLayer layer = graph::last_layer_of(*network.graph, scores).value();
+  const GraphNetwork before = read_graph(source, network.options);
   std::vector<OnnxChange> changes;
-  for (const std::string& name : {layer.matrix, layer.bias}) {
-    if (name.empty()) continue;
-    const OnnxNumbers& numbers = network.graph->numbers.at(name);
-    if (is_float(numbers.type)) changes.push_back({.constant = name, .values = numbers.values});
+  for (const auto& [name, numbers] : network.graph->numbers) {
+    const auto old = before.graph->numbers.find(name);
+    if (is_float(numbers.type) && old != before.graph->numbers.end() && !same_numbers(numbers, old->second))
+      changes.push_back({.constant = name, .values = numbers.values});
   }
   write_onnx_like(source, changes, path);
   // The file is that of the network, unless its source is another one by now.

@@ -218,29 +218,31 @@ def test_what_is_given_is_a_graph_where_it_is_no_network_of_layers(tmp_path):
         pickle.loads(pickle.dumps(answer)).given.outputs(X)
 
 
-@pytest.mark.parametrize("what", ["minus itself", "twice", "and its tanh", "and a skip"])
+@pytest.mark.parametrize("what", ["minus itself", "twice", "and its tanh", "and a skip", "behind a skip"])
 def test_a_product_that_is_taken_twice_is_no_last_layer(tmp_path, what):
     (X, _), V = points(n=5, d=9), RNG.normal(size=(9, 2))
     nodes = [onnx_file.Node("Sin", ["x"], "s"), onnx_file.Node("Mul", ["s", "x"], "f"),
              onnx_file.Node("MatMul", ["f", "V"], "m")]  # fmt: skip
     constants = {"V": ("float64", V.shape, V.ravel())}
     other = {"minus itself": "Neg", "twice": "Identity", "and its tanh": "Tanh"}
-    if what == "and a skip":  # its second summand is no constant, and may stay as it is
+    if (skip := what.endswith("a skip")):  # the other summand is no constant, and may stay as it is
         constants["U"] = ("float64", V.shape, V.ravel() / 2)
-        nodes += [onnx_file.Node("MatMul", ["x", "U"], "o"), onnx_file.Node("Add", ["m", "o"], "y")]
+        nodes += [onnx_file.Node("MatMul", ["x", "U"], "p"), onnx_file.Node("Tanh", ["p"], "o"),
+                  onnx_file.Node("Add", ["m", "o"] if what == "and a skip" else ["o", "m"], "y")]  # fmt: skip
     else:
         nodes += [onnx_file.Node(other[what], ["m"], "o"), onnx_file.Node("Add", ["m", "o"], "y")]
     file = tmp_path / "twice.onnx"
     onnx_file.write(file, onnx_file.Graph("float64", 9, constants, nodes, {"y": "float64"}))
     answer = zeroloss.prove(file, X, np.arange(5) % 2, polish=True)
-    assert len(answer.networks) == (2 if what == "and a skip" else 1)
-    assert answer.networks[-1].certificate.exists == (what == "and a skip")
+    assert len(answer.networks) == (2 if skip else 1)
+    assert answer.networks[-1].certificate.exists == skip
     assert answer.networks[-1].sharpening == 0  # outputs are not multiplied as the weights are
     answer.save(tmp_path / "run")
-    assert (tmp_path / "run" / "polished.onnx").exists() == (what == "and a skip")
+    assert (tmp_path / "run" / "polished.onnx").exists() == skip
 
 
-@pytest.mark.parametrize(("how", "kind"), [("turned", "float32"), ("beside", "float64"), ("alone", "float64")])
+@pytest.mark.parametrize(("how", "kind"), [("turned", "float32"), ("beside", "float64"), ("alone", "float64"),
+                                           ("multiplied", "float32"), ("subtracted", "float64")])
 def test_the_last_layer_of_a_graph_is_polished_in_closed_form(tmp_path, how, kind):
     X, K, y = np.float32(RNG.normal(size=(12, 9))).astype(float), 3, np.arange(12) % 3
     W, V, c = (RNG.normal(size=size).astype(kind).astype(float) for size in ((8, 1, 2, 2), (32, K), K))
@@ -248,24 +250,33 @@ def test_the_last_layer_of_a_graph_is_polished_in_closed_form(tmp_path, how, kin
              onnx_file.Node("Tanh", ["c"], "t"), onnx_file.Node("Flatten", ["t"], "f")]  # fmt: skip
     if how == "turned":
         nodes.append(onnx_file.Node("Gemm", ["f", "V", "c_"], "y", {"transB": 1}))
+    elif how == "multiplied":
+        nodes += [onnx_file.Node("Gemm", ["f", "V", "c_"], "g", {"alpha": 0.75, "beta": 2.5}),
+                  onnx_file.Node("Mul", ["g", "two"], "m"), onnx_file.Node("Identity", ["m"], "k"),
+                  onnx_file.Node("Reshape", ["k", "row"], "y")]  # fmt: skip
+    elif how == "subtracted":
+        nodes += [onnx_file.Node("MatMul", ["f", "V"], "m"), onnx_file.Node("Sub", ["c_", "m"], "s"),
+                  onnx_file.Node("Neg", ["s"], "y")]  # fmt: skip
     elif how == "beside":
         nodes += [onnx_file.Node("MatMul", ["f", "V"], "m"), onnx_file.Node("Add", ["c_", "m"], "y")]
     else:
         nodes.append(onnx_file.Node("MatMul", ["f", "V"], "y"))
     held = V.T if how == "turned" else V
     constants = {"image": ("int64", [4], [-1, 1, 3, 3]), "W": (kind, W.shape, W.ravel()),
-                 "V": (kind, held.shape, held.ravel()), "c_": (kind, [K], c)}  # fmt: skip
+                 "V": (kind, held.shape, held.ravel()), "c_": (kind, [K], c), "two": (kind, [1], [-2.0]),
+                 "row": ("int64", [2], [-1, K])}  # fmt: skip
+    scale, scale_of_bias = {"multiplied": (-1.5, -5), "subtracted": (1, -1)}.get(how, (1, 1))
     file = tmp_path / "conv.onnx"
     onnx_file.write(file, onnx_file.Graph(kind, 9, constants, nodes, {"y": kind}))
     given, polished = (answer := zeroloss.prove(file, X, y, polish=True, layers="last1")).networks
     assert polished.right == 12 and polished.certificate.exists and given.certificate.exists
     # The least change by numpy: features by the windows of each image.
     windows = np.stack([X.reshape(-1, 3, 3)[:, i : i + 2, j : j + 2].reshape(-1, 4) for i in (0, 1) for j in (0, 1)])
-    Z = np.tanh(np.einsum("wnp,kp->nkw", windows, W.reshape(8, 4))).reshape(12, 32)
+    Z = scale * np.tanh(np.einsum("wnp,kp->nkw", windows, W.reshape(8, 4))).reshape(12, 32)
     Y = 2.0 * (y[:, None] == np.arange(K)) - 1
     F = Z @ V
     if how != "alone":
-        Z, F = np.hstack([Z, np.ones((12, 1))]), F + c
+        Z, F = np.hstack([Z, np.full((12, 1), scale_of_bias)]), F + scale_of_bias * c
     change = np.linalg.pinv(Z) @ (Y - F)
     u, condition = np.finfo(kind).eps / 2, np.linalg.cond(Z) ** 2
     moved = np.linalg.norm(V) + np.linalg.norm(change) + np.linalg.norm(c)
@@ -288,7 +299,7 @@ def test_the_last_layer_of_a_graph_is_polished_in_closed_form(tmp_path, how, kin
     if kind == "float32":  # in which onnxruntime has convolutions
         session = pytest.importorskip("onnxruntime").InferenceSession(tmp_path / "polished.onnx")
         said = session.run(None, {"x": np.float32(X)})[0]
-        sums = (np.abs(Z) @ np.abs(change) + np.abs(Z[:, :32]) @ np.abs(V)).max() + np.abs(c).max()
+        sums = (np.abs(Z) @ np.abs(change) + np.abs(Z[:, :32]) @ np.abs(V)).max() + np.abs(scale_of_bias * c).max()
         assert np.abs(said - Y).max() <= off + 100 * u * sums  # sums of 33 products, features to some units
     with pytest.raises(ValueError, match="whose last layer was moved"):
         answer.polished.export(file)
@@ -301,6 +312,62 @@ def test_the_last_layer_of_a_graph_is_polished_in_closed_form(tmp_path, how, kin
     assert len(few.networks) == 1 and any("not polished" in said for said in few.remarks)
     with pytest.raises(ValueError, match=r"layers='all' is for networks of layers, and .*conv\.onnx is none"):
         zeroloss.prove(file, X, y, layers="all")
+
+
+@pytest.mark.parametrize("order", [["w", "d"], ["d", "w"]])
+@pytest.mark.parametrize("op", ["Add", "Sub"])
+def test_the_last_layer_with_the_most_features_moves(tmp_path, order, op):
+    H, V, W = (RNG.normal(size=size) for size in ((3, 40), (40, 2), (3, 2)))
+    nodes = [onnx_file.Node("MatMul", ["x", "H"], "h"), onnx_file.Node("Mul", ["h", "h"], "f"),
+             onnx_file.Node("MatMul", ["f", "V"], "d"), onnx_file.Node("MatMul", ["x", "W"], "w"),
+             onnx_file.Node(op, order, "s"), onnx_file.Node("Identity", ["constant"], "c"),
+             onnx_file.Node("MatMul", ["c", "T"], "t"), onnx_file.Node("Add", ["t", "s"], "y")]  # fmt: skip
+    constants = {name: ("float64", value.shape, value.ravel()) for name, value in (("H", H), ("V", V), ("W", W))}
+    constants |= {"constant": ("float64", [1, 1], [2.0]), "T": ("float64", [1, 2], [0.5, 1.0])}
+    file = tmp_path / "wide_and_deep.onnx"
+    onnx_file.write(file, onnx_file.Graph("float64", 3, constants, nodes, {"y": "float64"}))
+    X, y = RNG.normal(size=(6, 3)), np.arange(6) % 2
+    answer = zeroloss.prove(file, X, y, polish=True)
+    assert answer.networks[-1].which == "polished" and answer.networks[-1].right == 6
+    s = np.linalg.svd((X @ H) ** 2, compute_uv=False)
+    goal = 1e-3  # what the proof gives away
+    found = answer.networks[0].certificate.lambda_min
+    assert found == pytest.approx(s[-1] ** 2, rel=goal + 100 * U * (s[0] / s[-1]) ** 2)
+
+
+def test_the_constant_that_fits_counts_as_a_feature(tmp_path):
+    A, V, b = (RNG.normal(size=size) for size in ((3, 6), (6, 2), (2,)))
+    nodes = [onnx_file.Node("MatMul", ["x", "A"], "a"), onnx_file.Node("Sin", ["a"], "s"),
+             onnx_file.Node("Mul", ["a", "s"], "f"), onnx_file.Node("Gemm", ["f", "V", "one"], "m"),
+             onnx_file.Node("Add", ["m", "b"], "y")]  # fmt: skip
+    constants = {name: ("float64", value.shape, value.ravel()) for name, value in (("A", A), ("V", V), ("b", b))}
+    constants["one"] = ("float64", [1], [1.0])
+    file = tmp_path / "two.onnx"
+    onnx_file.write(file, onnx_file.Graph("float64", 3, constants, nodes, {"y": "float64"}))
+    answer = zeroloss.prove(file, RNG.normal(size=(7, 3)), np.arange(7) % 2, polish=True)
+    assert answer.networks[-1].which == "polished" and answer.networks[-1].right == 7
+    assert answer.networks[-1].sharpening == 0  # the other constant is not multiplied
+
+
+def test_a_linear_model_is_its_own_last_layer(tmp_path):
+    W, b = RNG.normal(size=(5, 3)), RNG.normal(size=3)
+    file = tmp_path / "linear.onnx"
+    constants = {"W": ("float64", W.shape, W.ravel()), "b": ("float64", [3], b)}
+    onnx_file.write(file, onnx_file.Graph("float64", 5, constants, [onnx_file.Node("Gemm", ["x", "W", "b"], "y")],
+                                          {"y": "float64"}))  # fmt: skip
+    X, y = RNG.normal(size=(6, 5)), np.arange(6) % 3
+    answer = zeroloss.prove(file, X, y, polish=True)
+    given, polished = answer.networks
+    Z, Y = np.hstack([X, np.ones((6, 1))]), 2.0 * (y[:, None] == np.arange(3)) - 1
+    change, condition = np.linalg.solve(Z, Y - X @ W - b), np.linalg.cond(Z) ** 2
+    assert answer.distance == pytest.approx(np.linalg.norm(change), rel=2e-9 + 100 * U * condition)
+    assert polished.right == 6 and polished.misfit < 100 * U * condition * (np.linalg.norm(Z) + 1)
+    # A goal: the proof gives away a thousandth.
+    assert given.certificate.radius == pytest.approx(
+        np.linalg.norm(Y - X @ W - b) / np.linalg.norm(Z, -2), rel=1e-3 + 100 * U * condition
+    )
+    many = zeroloss.prove(file, RNG.normal(size=(20, 5)), np.arange(20) % 3)
+    assert "can have almost no labels of 20 points, since it has 6 features" in many.networks[0].certificate.reason
 
 
 def test_a_probability_is_decided_at_a_half_or_where_it_is_said(tmp_path):
@@ -325,6 +392,38 @@ def test_a_probability_is_decided_at_a_half_or_where_it_is_said(tmp_path):
     answer = zeroloss.prove(hidden, X, y, threshold=0.5)
     assert answer.networks[0].right == np.sum((p > 0.5) == y)
     assert not any("no output is below 0" in said for said in answer.remarks)
+
+
+@pytest.mark.parametrize("d", [2, None])
+def test_predictions_of_a_graph_are_called_what_its_file_calls_them(tmp_path, d):
+    nodes = [onnx_file.Node("Mul", ["x", "x"], "s"),
+             onnx_file.Node("ArgMax", ["s"], "k", {"axis": 1, "keepdims": 0}),
+             onnx_file.Node("ArrayFeatureExtractor", ["names", "k"], "label")]  # fmt: skip
+    constants = {"names": ("text", [2], ["dog", "cat"])}
+    file = tmp_path / "names.onnx"
+    onnx_file.write(file, onnx_file.Graph("float64", d, constants, nodes, {"label": "text", "s": "float64"}))
+    X = np.array([[2.0, 1], [1, 2], [3, 0], [0, 1]])
+    answer = zeroloss.predict(file, X, ["dog", "cat", "dog", "cat"])
+    assert list(answer.predictions) == ["dog", "cat", "dog", "cat"] and answer.error == 0
+
+
+def test_outputs_that_nobody_names_are_compared_in_the_order_of_the_data(tmp_path):
+    file, probability = tmp_path / "nobody.onnx", tmp_path / "probability.onnx"
+    nodes = [onnx_file.Node("Mul", ["x", "x"], "y")]
+    onnx_file.write(file, onnx_file.Graph("float64", 2, {}, nodes, {"y": "float64"}))
+    X, y = np.array([[2.0, 1], [1, 2], [3, 0]]), ["a", "b", "b"]
+    answer = zeroloss.predict(file, X, y)
+    assert list(answer.predictions) == ["a", "b", "a"] and answer.error == pytest.approx(1 / 3)
+    assert any("outputs 0 to 1 are a, b: the order of the classes of" in said for said in answer.notes)
+    assert zeroloss.predict(file, X, y, class_names=["b", "a"]).error == pytest.approx(2 / 3)
+    with pytest.raises(ValueError, match="class_names= names 3 classes for 2 outputs"):
+        zeroloss.predict(file, X, y, class_names=["b", "a", "c"])
+    few = zeroloss.predict(file, X, ["a", "b", "c"])
+    assert few.error is None and any("labels are not compared with" in said for said in few.notes)
+    nodes = [onnx_file.Node("Mul", ["x", "x"], "s"), onnx_file.Node("Sigmoid", ["s"], "y")]
+    onnx_file.write(probability, onnx_file.Graph("float64", 1, {}, nodes, {"y": "float64"}))
+    chance = zeroloss.predict(probability, X[:, :1], [0.5, 0.25, 0.125], task="regression")
+    assert chance.error is None and any("the output is what stands before" in said for said in chance.notes)
 
 
 def test_files_of_other_programs_are_loaded(tmp_path):

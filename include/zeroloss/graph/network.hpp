@@ -97,14 +97,16 @@ void refine(const GraphNetwork& network, const RowMatrix& X, const std::vector<I
 GraphOutputs deciding_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                               const std::string& execution, Progress& progress);
 
-/// What the last linear map sees, where the outputs are affine in constants that are its own: n x p, with
-/// bounds of their errors. `p` counts a column of ones for what it adds, which is there; 0 where there is no
-/// such map. `whole`: outputs are those features times these weights, and nothing is added that is not one of
-/// them.
+/// What the last linear map sees, where the outputs are affine in constants that are its own: n x p, times by
+/// how much the outputs are multiplied behind it, with bounds of their errors. `p` counts a column for what
+/// it adds, which is there: of ones unless that is multiplied; 0 where there is no such map. `whole`: outputs
+/// are those features times these weights, and nothing is added that is not one of them.
 struct GraphFeatures {
   Index p = 0, outputs = 0;
   bool whole = false;
-  Matrix Z, error;
+  std::string matrix = {}, bias = {};  ///< the constants that it is of and that it adds; empty: adds none
+  bool turned = false;                 ///< the matrix is held as outputs x features
+  Matrix Z = {}, error = {};
 };
 GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                             Progress& progress);
@@ -119,7 +121,8 @@ struct MovedGraph {
 /// Moves the last linear map by `change`, K x p in the columns of GraphFeatures, and rounds to the types of
 /// its constants. Throws std::invalid_argument where there is no such map, or where its constants are neither
 /// float32 nor float64.
-MovedGraph with_last_map_moved(const GraphNetwork& network, const Matrix& change);
+MovedGraph with_last_map_moved(const GraphNetwork& network, const GraphFeatures& features,
+                               const Matrix& change);
 
 /// Writes the file `source` with the last linear map of `network`, which it has but for that, reads it again
 /// and compares all of its constants. Throws as read_graph() does, DataError where it is another file by now,
