@@ -382,10 +382,13 @@ class LayerReader {
     if (first && node.op == "Div") refuse(node, "a constant divided by a layer");
     bool exact = true;
     if (node.op == "Div") {
+      if ((by.array() == 0).any()) refuse(node, "it divides by 0");
       exact = std::all_of(by.begin(), by.end(), power_of_two);
       by = by.cwiseInverse();
     }
-    if (!by.allFinite()) refuse(node, "it divides by 0");
+    if (!by.allFinite())
+      refuse(node,
+             node.op == "Div" ? "it divides by a number that is too small" : "its factor is not finite");
     found_.approximate = found_.approximate || !exact;  // a reciprocal is rounded
     const bool alike = (by.array() == by(0)).all();
     if (of_input(made) && point_of(made).factor.size() == 0 && plain(made)) {
@@ -563,34 +566,39 @@ class LayerReader {
           refuse(node, "gelu is read as it is defined, not approximate=" + excerpt(*how));
       return found->second;
     }
-    constexpr double kAll = 3e38;  // numbers that no smaller bound than this cuts off in float32
     if (node.op == "Clip") {
+      // A bound above this cuts off no number of the type.
+      const double largest = value(node.inputs[0]).type == OnnxType::float64 ? 1.7e308 : 3e38;
       const bool inputs = node.inputs.size() > 1;
       const bool from_0 = inputs ? constant_number(node, 1, 0)
                                  : node.find<double>("min") != nullptr && node.number("min", 1) == 0;
       const bool below = node.inputs.size() > 2 && !node.inputs[2].empty()
-                             ? !varies(node.inputs[2]) && value(node.inputs[2]).h.minCoeff() > kAll
-                             : node.number("max", graph::kInfinite) > kAll;
+                             ? !varies(node.inputs[2]) && value(node.inputs[2]).h.minCoeff() > largest
+                             : node.number("max", graph::kInfinite) > largest;
       return from_0 && below ? "relu" : "";
     }
     if (node.op == "Max" && node.inputs.size() == 2)
       for (const std::size_t zero : {0U, 1U})
         if (constant_number(node, zero, 0)) return "relu";
-    if (node.op == "PRelu" || max_of_multiple(node)) return "leaky_relu";
+    if (node.op == "PRelu" || multiple_of_max(node)) return "leaky_relu";
     return "";
   }
 
-  // max(z, a z) with 0 <= a < 1.
-  bool max_of_multiple(const OnnxNode& node) const {
-    if (node.op != "Max" || node.inputs.size() != 2) return false;
-    const auto z = seen_.find(node.inputs[0]), az = seen_.find(node.inputs[1]);
-    return z != seen_.end() && az != seen_.end() && z->second.root == az->second.root &&
-           z->second.of_root == 1 && az->second.of_root >= 0 && az->second.of_root < 1;
+  // Which input of max(z, a z), with 0 <= a < 1, is a z; nothing where it is another Max.
+  std::optional<std::size_t> multiple_of_max(const OnnxNode& node) const {
+    if (node.op != "Max" || node.inputs.size() != 2) return {};
+    for (const std::size_t k : {1U, 0U}) {
+      const auto z = seen_.find(node.inputs[1 - k]), az = seen_.find(node.inputs[k]);
+      if (z != seen_.end() && az != seen_.end() && z->second.root == az->second.root &&
+          z->second.of_root == 1 && az->second.of_root >= 0 && az->second.of_root < 1)
+        return k;
+    }
+    return {};
   }
 
   double leak_of(const OnnxNode& node) const {
     if (node.op == "LeakyRelu") return node.number("alpha", static_cast<double>(0.01F));
-    if (node.op == "Max") return seen_.at(node.inputs[1]).of_root;
+    if (node.op == "Max") return seen_.at(node.inputs[multiple_of_max(node).value()]).of_root;
     const graph::Value& slopes = value(node.inputs[1]);
     if (varies(node.inputs[1]) || (slopes.h.array() != slopes.h(0, 0)).any())
       refuse(node, "units with slopes of their own");
@@ -598,7 +606,8 @@ class LayerReader {
   }
 
   void activate(const OnnxNode& node, const std::string& out, const std::string& phi) {
-    const std::string& in = node.inputs[node.op == "Max" && !varies(node.inputs[0]) ? 1 : 0];
+    const bool second = !varies(node.inputs[0]) || multiple_of_max(node) == 0U;
+    const std::string& in = node.inputs[node.op == "Max" && second ? 1 : 0];
     const Seen& z = seen(node, in);
     if (!z.affine->mapped()) refuse(node, "an activation of what is no linear map");
     Affine made = point(node, phi, *z.affine, z);

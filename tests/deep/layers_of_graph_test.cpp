@@ -102,6 +102,8 @@ TEST(LayersOfGraph, ScalesAndShiftsOfEveryKind) {
   Graph turned = begun();
   turned.node("MatMul", {"x", "A"}, {"z0"}).node("Sub", {"a", "z0"}, {"z"}).node("Relu", {"z"}, {"h"});
   expect_same(ended(turned, "h"));
+  EXPECT_MESSAGE(DataError, read(scaled(0, true)), "it divides by 0");
+  EXPECT_MESSAGE(DataError, read(scaled(INFINITY)), "its factor is not finite");
   Graph end = begun();
   end.numbers("by", {}, {3}).node("MatMul", {"x", "A"}, {"z"}).node("Relu", {"z"}, {"h"});
   expect_same(end.node("MatMul", {"h", "C"}, {"y0"}).node("Div", {"y0", "by"}, {"y"}));
@@ -131,6 +133,7 @@ TEST(LayersOfGraph, ReluAndItsLeakAreWrittenInSeveralWays) {
   const auto with = [](const std::string& op, const std::vector<std::string>& inputs) {
     Graph g = begun();
     g.numbers("zero", {}, {0}).numbers("slope", {1}, {0.25}).node("Gemm", {"x", "A", "a"}, {"z"});
+    g.numbers("float's largest", {}, {3.4028235e38});
     g.node("Mul", {"z", "slope"}, {"leaky z"}).node(op, inputs, {"h"});
     return ended(g, "h");
   };
@@ -138,7 +141,11 @@ TEST(LayersOfGraph, ReluAndItsLeakAreWrittenInSeveralWays) {
   EXPECT_EQ(expect_same(with("Max", {"z", "zero"})).network.layers[0].activation, "relu");
   EXPECT_EQ(expect_same(with("Max", {"zero", "z"})).network.layers[0].activation, "relu");
   EXPECT_EQ(expect_same(with("PRelu", {"z", "slope"})).network.layers[0].leak, 0.25);
-  EXPECT_EQ(expect_same(with("Max", {"z", "leaky z"})).network.layers[0].leak, 0.25);
+  for (const auto& inputs : {std::vector<std::string>{"z", "leaky z"}, {"leaky z", "z"}})
+    EXPECT_EQ(expect_same(with("Max", inputs)).network.layers[0].leak, 0.25);
+  // Doubles go on beyond that.
+  EXPECT_MESSAGE(DataError, read(with("Clip", {"z", "zero", "float's largest"})),
+                 "node 'the Clip' (Clip -> h)");
   EXPECT_MESSAGE(DataError, read(with("Clip", {"z", "zero", "slope"})), "node 'the Clip' (Clip -> h)");
   EXPECT_MESSAGE(DataError, read(with("Max", {"z", "slope"})), "node 'the Max' (Max -> h)");
   EXPECT_MESSAGE(DataError, read(with("Min", {"z", "zero"})), "node 'the Min' (Min -> h)");
