@@ -50,7 +50,7 @@ endif()
 add_library(zeroloss_torch ${torch_sources} $<$<BOOL:${BUILD_SHARED_LIBS}>:${ZEROLOSS_SHARED}>)
 add_library(zeroloss::torch ALIAS zeroloss_torch)
 target_compile_options(zeroloss_torch PRIVATE ${ZEROLOSS_WARNINGS})
-target_link_libraries(zeroloss_torch PUBLIC zeroloss PRIVATE room_conv ${ZEROLOSS_PRIVATE_LIBRARIES})
+target_link_libraries(zeroloss_torch PUBLIC zeroloss PRIVATE $<BUILD_INTERFACE:room_conv> ${ZEROLOSS_PRIVATE_LIBRARIES})
 if(Torch_FOUND)
   target_link_libraries(zeroloss_torch PRIVATE ${TORCH_LIBRARIES})
   # LibTorch may bring headers of another fmt than the one that is linked.

@@ -33,6 +33,7 @@ std::string OnnxModel::scan(const OnnxModel&, const std::string&, const std::vec
 }
 void OnnxModel::output(const std::string&, Dtype, const std::vector<Index>&) { absent(); }
 void OnnxModel::metadata(const Metadata&) { absent(); }
+std::string OnnxModel::bytes() { absent(); }
 void OnnxModel::write(const std::filesystem::path&) { absent(); }
 
 }  // namespace zeroloss
