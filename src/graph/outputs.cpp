@@ -302,6 +302,14 @@ Outputs outputs_of(const OnnxGraph& graph, const std::string& asked) {
   if (deciding.hidden) outputs.decided.clear();
   if (roots.size() > 1) throw disagree(fmt::format("its outputs are of {} sets of numbers", roots.size()));
   if (bare) outputs.behind.clear();
+  if (graph.inputs.front().type == OnnxType::float64)
+    for (const OnnxNode& node : graph.nodes) {
+      const auto to = static_cast<OnnxType>(node.integer("to", 0));
+      if (node.op != "Cast" || to == OnnxType::float64 || !is_real(to)) continue;
+      outputs.notes.push_back(fmt::format(
+          "a Cast to {} is exact here, as all arithmetic is: `execution=float32` rounds", name_of(to)));
+      break;
+    }
   return outputs;
 }
 

@@ -1,6 +1,5 @@
 """What a graph of onnx_file computes, node by node, in balls: of one point, what its output is."""
 
-import numpy as np
 from flint import arb, arb_mat, fmpq
 
 from exact import rational
@@ -13,12 +12,6 @@ def wrapped(value, kind):
     bits = {"int32": 32, "int64": 64}[kind]
     value = (value + (1 << (bits - 1))) % (1 << bits)
     return value - (1 << (bits - 1))
-
-
-def as_float32(ball):
-    """The float32 nearest to a ball; a ball where that is not one number."""
-    low, high = (float(np.float32(float(end))) for end in (ball.lower(), ball.upper()))
-    return arb(low) if low == high else arb(low).union(arb(high))
 
 
 def exactly(value):
@@ -96,8 +89,7 @@ class Run:
         if to == 9:
             return shape, [int(v != 0) for v in values]
         if to in (1, 11):
-            balls = [v if isinstance(v, arb) else arb(v) for v in values]
-            return shape, [as_float32(v) for v in balls] if to == 1 else balls
+            return shape, [v if isinstance(v, arb) else arb(v) for v in values]  # exact, as all arithmetic is
         return a
 
     def ArgMax(self, kind, a, axis, keepdims):
