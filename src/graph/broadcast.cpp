@@ -19,8 +19,10 @@ Shape spread_shape(const Call& call, const std::vector<const Value*>& inputs) {
     }
   }
   constexpr Index kMost = Index{1} << 30;  // numbers
-  for (Index count = 1; const Index size : shape)
-    if (size > kMost || (count *= std::max<Index>(size, 1)) > kMost) call.refuse("its result is too large");
+  for (Index count = 1; const Index size : shape) {
+    count *= std::clamp<Index>(size, 1, kMost + 1);
+    if (count > kMost) call.refuse("its result is too large");
+  }
   require_room(shape, 1);
   return shape;
 }

@@ -211,6 +211,7 @@ std::optional<graph::LastLayer> last_layer(const GraphNetwork& network, const gr
 
 std::vector<std::string> executions() {
   std::vector<std::string> names;
+  names.reserve(kExecutions.size());
   for (const auto& [name, execution] : kExecutions) names.emplace_back(name);
   return names;
 }
