@@ -114,6 +114,12 @@ OutputClasses output_classes(const NetworkOutputs& network, const Dataset& data,
   return {whole, remark_of(whole, outputs, network.threshold, data.name)};
 }
 
+std::string hint_of_names(const ClassNames& names) {
+  return names == spelled_out({fmt::format("0..{}", names.size() - 1)})
+             ? "; say what these are called, in their order, `class_names=A,B,..`"
+             : "";
+}
+
 Matrix targets_of(const NetworkOutputs& network, const Dataset& data) {
   const Index n = data.n(), K = network.count;
   if (data.task == Task::none) throw DataError(data.name + ": there are no targets to prove anything about");
@@ -136,8 +142,8 @@ Matrix targets_of(const NetworkOutputs& network, const Dataset& data) {
     const auto k = static_cast<std::size_t>(data.y(i));
     const Index own = output[k];
     if (own == std::ssize(names))
-      throw DataError(fmt::format("{}: class '{}' is none of the network's: {}", data.name,
-                                  excerpt(data.class_names[k]), excerpt(names)));
+      throw DataError(fmt::format("{}: class '{}' is none of the network's: {}{}", data.name,
+                                  excerpt(data.class_names[k]), excerpt(names), hint_of_names(names)));
     if (K > 1)
       Y(i, own) = 1;
     else if (own == 1)

@@ -47,8 +47,9 @@ Prediction answer(const Model& model, const Dataset& points, const Progress& pro
 void compare(const Model& model, const std::string& data, const std::vector<std::string>& names,
              Prediction& answer) {
   if (std::ranges::find_first_of(names, model.class_names) == names.end())
-    throw DataError(fmt::format("{}: none of its classes ({}) is one of the model's ({})", data,
-                                excerpt(names), excerpt(model.class_names)));
+    throw DataError(fmt::format("{}: none of its classes ({}) is one of the model's ({}){}", data,
+                                excerpt(names), excerpt(model.class_names),
+                                hint_of_names(model.class_names)));
   for (std::size_t i = 0; i < answer.labels.size(); ++i)
     if (answer.labels[i] != answer.predicted[i]) answer.wrong.push_back(static_cast<Index>(i));
   answer.error = static_cast<double>(answer.wrong.size()) / static_cast<double>(answer.labels.size());
@@ -128,10 +129,14 @@ Model with_task_of(Model model, const Dataset& data, const PredictOptions& optio
     if (!options.class_names.empty()) throw std::invalid_argument(fmt::format("`class_names`: {}", why));
     return model;
   };
-  if (model.task != Task::none) return refuse("the model says what it was trained for");
-  if (data.task == Task::none || data.n() == 0) return refuse("there are no labels to compare with");
+  const bool classes = model.task == Task::classification, asked = !options.class_names.empty();
+  if (model.task == Task::regression) return refuse("the model was trained for numbers");
+  if ((classes || data.task == Task::none) && !asked) return model;
+  if (data.n() == 0) return refuse("there are no points");
   NetworkOutputs its{.count = model.outputs(data.X.topRows(1), {}).cols()};
-  if (const auto* deep = std::any_cast<std::shared_ptr<const DeepNetwork>>(&model.network)) {
+  if (classes) {
+    its.class_names = model.class_names;
+  } else if (const auto* deep = std::any_cast<std::shared_ptr<const DeepNetwork>>(&model.network)) {
     its = outputs_of(**deep);
   } else if (const auto* graph = std::any_cast<std::shared_ptr<const GraphNetwork>>(&model.network)) {
     its.class_names = class_names_of(**graph, its.count);
@@ -155,6 +160,7 @@ Model with_task_of(Model model, const Dataset& data, const PredictOptions& optio
   try {
     const auto [names, remark] = output_classes(its, data, options.class_names);
     model.task = Task::classification;
+    model.class_names.clear();
     for (const std::string& name : names) model.class_names.push_back(utf8(name));
     if (!remark.empty()) model.notes.push_back(remark);
   } catch (const DataError& error) {

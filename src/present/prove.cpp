@@ -75,9 +75,10 @@ void tell_proof(const DeepCertificate& c, Facts& fact) {
 }
 
 // What every runtime says, whatever the order of its sums.
-std::string executed_text(const ExecutedLabels& e, Task task, const std::string& numbers) {
+std::string executed_text(const ExecutedLabels& e, Task task, const std::string& numbers, bool polished) {
   const std::string which =
-      fmt::format("in every {} execution{}, in any order of sums (no Winograd, no FFT)", numbers,
+      fmt::format("in every {} execution{}{}, in any order of sums (no Winograd, no FFT)", numbers,
+                  polished ? " of the polished network" : "",
                   e.execution == "float32" ? "" : " with products in " + e.execution);
   if (task != Task::classification)
     return fmt::format("{}: every target within {}", which, above(e.largest_error, 3));
@@ -96,6 +97,10 @@ double threshold_of(const ReadNetwork& network, const ProveOptions& options) {
 
 // Whether a model is an ONNX file, which can be written with other weights.
 bool of_onnx(const std::string& model) { return std::filesystem::path(model).extension() == ".onnx"; }
+
+std::string without(const std::string& behind) {
+  return behind.empty() ? "" : fmt::format(", which ends before {}", behind);
+}
 
 std::string section(const Dataset& data, const std::string& behind, const std::string& numbers,
                     const ProvedNetwork& p) {
@@ -138,7 +143,9 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
     text += fmt::format(
         "\npolished.onnx, read again, holds these weights{}:\n{}misfit <= {}, relative {}{}. "
         "What is proved of an exact network is of model.safetensors.\n",
-        network.onnx->single ? " rounded to float32" : "",
+        network.onnx->folded   ? ", in a graph of these layers in float64" + without(network.network.behind)
+        : network.onnx->single ? " rounded to float32"
+                               : "",
         data.task == Task::classification ? fmt::format("labels: {}, least margin >= {}; ",
                                                         labels_text(*r.written), below(r.written->margin, 3))
                                           : "",
@@ -147,7 +154,9 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
                                                        network.network.behind)
                          : "");
   if (r.executed)
-    text += "\n" + executed_text(*r.executed, data.task, network.graph ? network.graph->numbers : "float32") +
+    text += "\n" +
+            executed_text(*r.executed, data.task, network.graph ? network.graph->numbers : "float32",
+                          r.polished_graph.has_value()) +
             "\n";
   Facts fact(26);
   if (r.of_file) fact("the file itself", "labels and outputs are those of its own graph");
@@ -247,6 +256,12 @@ Next after_prove(const std::vector<std::string>& words, const ProveOptions& opti
       r.remarks, [](const std::string& remark) { return remark.starts_with("left out: "); });
   if (!r.networks.back().certificate.exists && !options.polish && !left_out && r.exact_is_possible) {
     std::vector<std::string> polish = typed_again(words);
+    for (auto word = polish.begin(); word != polish.end(); ++word)  // it is about the file that is given
+      if (word->starts_with("--execution")) {
+        const bool apart = *word == "--execution" && std::next(word) != polish.end();
+        polish.erase(word, word + (apart ? 2 : 1));
+        break;
+      }
     polish.emplace_back("--polish");
     Next next{"go on to weights beside which an exact network lies", std::move(polish)};
     return out.empty() ? next : with_out(std::move(next), out.c_str());

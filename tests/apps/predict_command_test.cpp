@@ -116,13 +116,19 @@ TEST_F(Predict, OutputsThatNobodyNamesAreTakenForTheClassesOfTheData) {
   const Arguments named{"--class-names", "bee,ant,cow"};
   EXPECT_EQ(answer(predict(path("nameless.onnx"), labelled, named))["error"], 0.6);
   for (const auto& [file, csv, why] :
-       {std::tuple{model(three), labelled, "the model says what it was trained for"},
-        {path("nameless.onnx"), std::string("a,b,c\n3,1,2\n"), "there are no labels to compare with"},
+       {std::tuple{model(three), labelled, "the network names its classes: ant, bee, cow"},
         {path("nameless.onnx"), std::string("a,b,c,y\n3,1,2,0.5\n0,5,1,1.5\n"), "targets are numbers"}}) {
     const Outcome refused = zeroloss(predict(file, csv, named));
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_NE(refused.err.find(why), std::string::npos) << refused.err;
   }
+  EXPECT_EQ(answer(predict(path("nameless.onnx"), "a,b,c\n3,1,2\n", named))["predictions"], Json({"bee"}));
+  const std::string numbered = model({"0", "1", "2"});
+  const Outcome unnamed = zeroloss(predict(numbered, labelled));
+  EXPECT_NE(unnamed.err.find("say what these are called, in their order, --class-names A,B,.."),
+            std::string::npos)
+      << unnamed.err;
+  EXPECT_EQ(answer(predict(numbered, labelled, {"--class-names", "ant,bee,cow"}))["error"], 0.4);
   nameless.outputs.resize(1);
   const Outcome one = zeroloss({"export", save(nameless), path("one.onnx")});
   ASSERT_EQ(one.exit_code, 0) << one.err;

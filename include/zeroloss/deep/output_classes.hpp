@@ -34,6 +34,10 @@ struct OutputClasses {
 OutputClasses output_classes(const NetworkOutputs& network, const Dataset& data,
                              const std::vector<std::string>& asked = {});
 
+/// "; say .. `class_names`" where the names of a network are numbers, which may stand for other names; else
+/// "".
+std::string hint_of_names(const std::vector<std::string>& names);
+
 /// The targets of a network with K outputs, n x K: numbers as they are (K = 1); of classes, which the outputs
 /// have as output_classes() says, 1 for their own output and -1 for the others, of a single output 1 below
 /// and above its threshold. Throws DataError where data and network do not fit.

@@ -63,7 +63,7 @@ Model model_of(const GraphNetwork& network, bool named = false);
 Dataset select_for(const Model& model, Source source, ReadOptions options);
 
 struct PredictOptions {
-  /// The classes that outputs stand for, as in output_classes(): of a model that does not name them.
+  /// The classes that outputs stand for, as in output_classes(): of a model that names none, or numbers.
   std::vector<std::string> class_names = {};
 };
 template <Is<PredictOptions> T, class Visitor>
@@ -79,8 +79,8 @@ void fields(T& o, const Visitor& visit) {
 
 /// A model whose file does not say what it was trained for, with the task of the data's targets: its classes
 /// are those of output_classes(), or its one output is a number. Notes say what was taken, or why targets are
-/// not compared with. Any other model stays as it is. Throws std::invalid_argument for names of classes that
-/// do not fit.
+/// not compared with. Any other model stays as it is, but for classes that are called by numbers. Throws
+/// std::invalid_argument for names of classes that do not fit.
 Model with_task_of(Model model, const Dataset& data, const PredictOptions& options = {});
 
 /// What a model says about points, and how that compares with their targets.
