@@ -18,15 +18,11 @@ std::filesystem::path unused(const std::filesystem::path& name) {
   return free;
 }
 
-namespace {
-
 void leave_out(const std::string& option, std::vector<std::string>& words) {
   const auto at = std::ranges::find(words, option);
   if (at != words.end()) words.erase(at, at + std::min<std::ptrdiff_t>(2, words.end() - at));
   std::erase_if(words, [&](const std::string& word) { return word.starts_with(option + "="); });
 }
-
-}  // namespace
 
 std::vector<std::string> typed_again(std::vector<std::string> words) {
   if (words.empty()) return words;

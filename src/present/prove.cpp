@@ -256,12 +256,7 @@ Next after_prove(const std::vector<std::string>& words, const ProveOptions& opti
       r.remarks, [](const std::string& remark) { return remark.starts_with("left out: "); });
   if (!r.networks.back().certificate.exists && !options.polish && !left_out && r.exact_is_possible) {
     std::vector<std::string> polish = typed_again(words);
-    for (auto word = polish.begin(); word != polish.end(); ++word)  // it is about the file that is given
-      if (word->starts_with("--execution")) {
-        const bool apart = *word == "--execution" && std::next(word) != polish.end();
-        polish.erase(word, word + (apart ? 2 : 1));
-        break;
-      }
+    leave_out("--execution", polish);  // it is about the file that is given
     polish.emplace_back("--polish");
     Next next{"go on to weights beside which an exact network lies", std::move(polish)};
     return out.empty() ? next : with_out(std::move(next), out.c_str());

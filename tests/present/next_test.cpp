@@ -204,6 +204,12 @@ TEST_F(NextLine, TheSameCommandIsTypedInOneForm) {
   proved.exact_is_possible = true;
   const std::vector<std::string> words{"build/bin/zeroloss", "--threads", "2", "prove", "a.onnx", "t.csv"};
   EXPECT_EQ(line(after_prove(words, {}, proved, "")), "zeroloss prove a.onnx t.csv --polish");
+  for (const auto& execution :
+       {std::vector<std::string>{"--execution", "float32"}, {"--execution=float32"}}) {
+    std::vector<std::string> of_the_file = words;  // and --polish is of another one
+    of_the_file.insert(of_the_file.end(), execution.begin(), execution.end());
+    EXPECT_EQ(line(after_prove(of_the_file, {}, proved, "")), "zeroloss prove a.onnx t.csv --polish");
+  }
   proved.networks[0].certificate.exists = true;
   EXPECT_EQ(line(after_prove(words, {}, proved, "")), "zeroloss prove a.onnx t.csv --out proved");
 }
