@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "graph/operators.hpp"
 
@@ -55,7 +56,7 @@ struct Path {
   }
 };
 
-std::vector<LastLayer> product(const OnnxGraph& graph, const OnnxNode& node, Path path) {
+std::optional<LastLayer> product(const OnnxGraph& graph, const OnnxNode& node, Path path) {
   const bool gemm = node.op == "Gemm";
   if ((!gemm && node.op != "MatMul") || node.inputs.size() < 2 || graph.numbers.contains(node.inputs[0]) ||
       !own(graph, node.inputs[1]) || (gemm && node.integer("transA", 0) != 0))
@@ -66,13 +67,13 @@ std::vector<LastLayer> product(const OnnxGraph& graph, const OnnxNode& node, Pat
   const Multiple multiple = path.multiple.times(gemm ? node.number("alpha", 1) : 1);
   const auto unknown = [](const AddedConstant& constant) { return std::isnan(constant.multiple.by); };
   if (std::isnan(multiple.by) || std::ranges::any_of(path.added, unknown)) return {};
-  return {{.features = node.inputs[0],
-           .matrix = node.inputs[1],
-           .turned = gemm && node.integer("transB", 0) != 0,
-           .weights = count_of(graph, node.inputs[1]),
-           .multiple = multiple,
-           .added = std::move(path.added),
-           .whole = path.whole}};
+  return LastLayer{.features = node.inputs[0],
+                   .matrix = node.inputs[1],
+                   .turned = gemm && node.integer("transB", 0) != 0,
+                   .weights = count_of(graph, node.inputs[1]),
+                   .multiple = multiple,
+                   .added = std::move(path.added),
+                   .whole = path.whole};
 }
 
 // The inputs of a node that it is affine in, a path each; of a sum in each summand.
@@ -133,7 +134,7 @@ std::vector<LastLayer> last_layers_of(const OnnxGraph& graph, const std::string&
     const OnnxNode* node = maker_of(graph, path.value);
     // What else takes a value would make the outputs depend on the weights in another way.
     if (node == nullptr || (path.value != scores && graph.uses.at(path.value) != 1)) continue;
-    for (LastLayer& layer : product(graph, *node, path)) found.push_back(std::move(layer));
+    if (auto layer = product(graph, *node, path)) found.push_back(std::move(*layer));
     std::vector<Path> further = before(graph, *node, path);
     open.insert(open.end(), further.rbegin(), further.rend());  // the first is the next
   }
