@@ -103,6 +103,14 @@ double Array::real(std::size_t i) const {
   return static_cast<double>(integer(i));
 }
 
+std::vector<double> Array::reals() const {
+  std::vector<double> all(size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i] = real(i);
+  }
+  return all;
+}
+
 std::int64_t Array::integer(std::size_t i) const {
   if (type == Type::uint8) {
     return static_cast<unsigned char>(bytes[i]);

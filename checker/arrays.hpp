@@ -29,7 +29,8 @@ struct Array {
   std::size_t size() const { return rows() * columns(); }
   bool integers() const { return type == Type::int64 || type == Type::uint8; }
 
-  double real(std::size_t i) const;           // exactly, of all types but int64
+  double real(std::size_t i) const;  // exactly, of all types but int64
+  std::vector<double> reals() const;
   std::int64_t integer(std::size_t i) const;  // of int64 and uint8
 };
 

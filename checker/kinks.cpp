@@ -82,12 +82,7 @@ std::string check_kinks(const Folder& folder, const Json& claim, const std::stri
   // Equal points are one equation, and kinks of any of them one of the first.
   const Distinct distinct(points);
   const std::size_t n = distinct.size();
-  for (std::size_t i = 0; i < points.rows(); ++i) {
-    if (y.real(i) != y.real(distinct.first[distinct.group[i]])) {
-      throw False("equal points have different targets: " + std::to_string(i) + " and " +
-                  std::to_string(distinct.first[distinct.group[i]]));
-    }
-  }
+  expect_equal_targets(distinct, y);
   std::set<std::pair<std::size_t, std::size_t>> at_rows;
   at_rows.swap(kinks);
   for (const auto& [i, j] : at_rows) {

@@ -1,5 +1,6 @@
 // lambda_min of a kernel matrix at the points of a claim, and the distance of points.
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -69,12 +70,11 @@ std::string check_lambda_min(const Folder& folder, const Json& claim, const std:
   const Points points(folder, o.text("points"));
   std::vector<double> weights(points.rows(), 1);
   if (o.has("weights")) {
-    const Array& w = folder.reals(o.text("weights"), 1);
-    for (std::size_t i = 0; i < points.rows(); ++i) {
-      if (!o.has("tail") || w.size() != points.rows() || !(w.real(i) >= 1e-30 && w.real(i) <= 1e30)) {
-        o.fail("weights are not a number from 1e-30 to 1e30 for each point, beside a tail");
-      }
-      weights[i] = w.real(i);
+    weights = folder.reals(o.text("weights"), 1).reals();
+    const bool fit =
+        std::all_of(weights.begin(), weights.end(), [](double w) { return w >= 1e-30 && w <= 1e30; });
+    if (!o.has("tail") || weights.size() != points.rows() || !fit) {
+      o.fail("weights are not a number from 1e-30 to 1e30 for each point, beside a tail");
     }
   }
   const bool tail = o.has("tail") || !fits_memory(points.rows(), 8);

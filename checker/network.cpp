@@ -14,19 +14,16 @@ void read_affine(const Folder& folder, const Object& o, Node& node, std::set<std
     o.fail("the weight takes another number of inputs than there are");
   }
   node.out = w.rows();
-  node.weights.resize(w.size());
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    node.weights[i] = w.real(i);
-  }
+  const std::vector<double> numbers = w.reals();
+  node.weights.assign(numbers.begin(), numbers.end());
   if (o.has("bias")) {
     node.bias = o.text("bias");
     const Array& b = folder.reals(node.bias);
     if (b.size() != node.out) {
       o.fail("the bias is not of as many numbers as the weight has rows");
     }
-    for (std::size_t i = 0; i < b.size(); ++i) {
-      node.biases.emplace_back(b.real(i));
-    }
+    const std::vector<double> biases = b.reals();
+    node.biases.assign(biases.begin(), biases.end());
   }
   if (!o.has("trained")) {
     return;
@@ -55,11 +52,8 @@ void read_blocks(const Folder& folder, const Object& o, Node& node) {
     if (array.columns() != columns || array.rows() % node.in != 0) {
       o.fail(std::string(key) + " is not of blocks of as many rows as there are inputs");
     }
-    Balls all(array.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i] = array.real(i);
-    }
-    return all;
+    const std::vector<double> all = array.reals();
+    return Balls(all.begin(), all.end());
   };
   node.weight = o.text("weight"), node.bias = o.text("bias"), node.by = o.text("back");
   node.weights = numbers("weight", node.in);

@@ -93,8 +93,8 @@ Symmetric inner_products(std::size_t rows, std::size_t columns, const std::vecto
 }
 
 bool norm_at_most(std::size_t rows, std::size_t columns, const std::vector<double>& numbers, double bound) {
-  if (!(bound >= 0)) {
-    return false;
+  if (!(bound > 0)) {
+    return bound == 0 && std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == 0; });
   }
   Symmetric a = smaller_gram(rows, columns, numbers);
   return at_most(a, bound);

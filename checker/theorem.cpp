@@ -149,7 +149,7 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
           Ball(p) / Ball(static_cast<double>(networks)),
           0,
           activation};
-  const bool of_labels = id.starts_with("dzps") || (id.starts_with("os") && id != "os_3_2");
+  const bool of_labels = id.starts_with("dzps") || (id.starts_with("os") && o.has("step"));
   if (of_labels || o.has("targets")) {  // the longest column counts
     const Array& a = folder.reals(o.text("targets"));
     if (a.rows() != n || (a.columns() != 1 && a.columns() != networks)) {

@@ -29,10 +29,10 @@ def said(*command):
 
 
 def loaded(raw):
-    """What the extension of the wheel RAW loads here: paths by the names of the files."""
+    """What the extension and the checker of the wheel RAW load here: paths by the names of the files."""
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(raw) as archive:
-        (name,) = (n for n in archive.namelist() if re.fullmatch(r"zeroloss/_core\..*\.so", n))
-        lines = said("ldd", archive.extract(name, folder)).splitlines()
+        names = [n for n in archive.namelist() if re.fullmatch(r"zeroloss/(_core\..*\.so|zeroloss-check)", n)]
+        lines = [line for name in names for line in said("ldd", archive.extract(name, folder)).splitlines()]
     found = (re.fullmatch(r"\s*\S+ => (/\S+) \(.*\)", line) for line in lines)
     return {path.name: path for path in (Path(match[1]).resolve() for match in found if match)}
 
@@ -76,7 +76,7 @@ def parts_of(raw, wheel):
     for name in carried:
         path = paths.get(re.sub(r"-[0-9a-f]{8}(?=\.)", "", name, count=1))  # auditwheel's digest
         if path is None:
-            sys.exit(f"notices: {name} is in the wheel, but the extension does not load it")
+            sys.exit(f"notices: {name} is in the wheel, but nothing in it loads it")
         if path.is_relative_to(blas):
             others.add(BLAS)
         else:

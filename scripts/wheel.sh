@@ -33,15 +33,18 @@ LD_LIBRARY_PATH="$blas" "$tools/bin/python" scripts/notices.py "$raw" "$wheel"
 "${PYTHON:-python3}" -m venv "$work/plain"
 "$work/plain/bin/pip" install --quiet --disable-pip-version-check "$wheel"
 extension=$("$work/plain/bin/python" -c 'import zeroloss._core as core; print(core.__file__)')
-loaded=$(ldd "$extension")
-foreign=$(awk '{print $1, $3}' <<<"$loaded" |
+checker=$(dirname "$extension")/zeroloss-check
+loaded=$(ldd "$extension" "$checker")
+foreign=$(awk '/=>/ {print $1, $3}' <<<"$loaded" |
   grep -vE "zeroloss\.libs/|^(linux-vdso|libc|libm|libdl|librt|libpthread|libresolv|libgcc_s|libstdc\+\+|libz)\.|ld-linux" || true)
 if [ -n "$foreign" ]; then
   echo "wheel: loads libraries of this machine: $foreign" >&2
   exit 1
 fi
 "$work/plain/bin/zeroloss" info
-"$work/plain/bin/zeroloss" certify digits --classes 3,8 --require certified | sed -n 1,5p  # head would end the pipe
+"$work/plain/bin/zeroloss" certify digits --classes 3,8 --require certified --out "$work/plain/run" |
+  sed -n 1,5p  # head would end the pipe
+"$work/plain/bin/zeroloss" check "$work/plain/run"
 mkdir -p "$house"
 mv "$wheel" "$house"
 echo "$house/$(basename "$wheel")"

@@ -12,7 +12,7 @@ void add_check(Command& command, Session& session) {
     // The word "check" stands where the name of a program does, behind global options.
     auto arguments = session.arguments;
     arguments.erase(arguments.begin(), std::ranges::find(arguments, "check"));
-    become("zeroloss-check", std::move(arguments), "a build of the C++ project with FLINT has it");
+    become("zeroloss-check", std::move(arguments), "what was built where FLINT is has it");
   });
   command.examples({"zeroloss check runs/first", "zeroloss check --all --json runs/first",
                     "zeroloss check --kind lambda_min --precision 512 runs/first"});

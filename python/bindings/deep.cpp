@@ -440,7 +440,7 @@ void bind_deep(nb::module_& m) {
                                  : model_of(*read.graph);
           },
           "As what is asked for data that fit it.")
-      .def_ro("notes", &ReadNetwork::notes, "A line each.");
+      .def_rw("notes", &ReadNetwork::notes, "A line each.");
   m.def("layer_activations", &layer_activations, "Of layers: those of kernels, and identity.");
   m.def(
       "read_network",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 
 #include "zeroloss/base/digest.hpp"
 #include "zeroloss/base/parse.hpp"
@@ -24,11 +25,17 @@ std::string hexadecimal(double x) { return fmt::format("{:a}", x); }
 std::string Claims::put(const std::string& name, const char* type, const std::vector<Index>& shape,
                         const void* numbers, std::size_t count) {
   const std::string_view bytes(static_cast<const char*>(numbers), count);
-  arrays_[name] = Json{{"file", kFile},
-                       {"offset", static_cast<Index>(bytes_.size())},
-                       {"dtype", type},
-                       {"shape", shape},
-                       {"sha256", sha256(bytes)}};
+  Json array{{"file", kFile},
+             {"offset", static_cast<Index>(bytes_.size())},
+             {"dtype", type},
+             {"shape", shape},
+             {"sha256", sha256(bytes)}};
+  if (const Json* known = arrays_.find(name)) {  // it is there once, for all claims that are about it
+    array["offset"] = known->at("offset");
+    if (array.dump() != known->dump()) throw std::logic_error("two arrays are called " + name);
+    return name;
+  }
+  arrays_[name] = std::move(array);
   bytes_ += bytes;
   return name;
 }

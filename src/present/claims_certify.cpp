@@ -49,6 +49,18 @@ std::vector<std::pair<Index, Index>> pairs_of(const std::vector<std::vector<Samp
 
 }  // namespace
 
+void claim_conflicts(Claims& claims, const std::string& points, const Dataset& data,
+                     const std::vector<std::vector<Sample>>& groups, const std::string& text) {
+  if (groups.empty()) return;
+  // Samples that are one point may have equal labels too: pairs with different ones are the conflict.
+  auto pairs = pairs_of(groups, RowOf(data));
+  std::erase_if(pairs, [&](const auto& pair) { return data.y(pair.first) == data.y(pair.second); });
+  Json& claim = claims.add("conflict", text);
+  claim["points"] = points;
+  claim["targets"] = claims.vector("targets", data.y);
+  claim["pairs"] = claims.pairs("conflicting_pairs", pairs);
+}
+
 void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& options,
                    const CertifyResult& r) {
   if (!options.normalize || claims.leaves_out(data)) return;
@@ -92,15 +104,7 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
     claim["points"] = "all";
     claim["pairs"] = claims.pairs("equal_pairs", equal);
   }
-  if (!against.empty()) {
-    Json& claim = claims.add("conflict", line_with(r.conclusion, "No network"));
-    // Samples that are one point may have equal labels too: pairs with different ones are the conflict.
-    auto pairs = against;
-    std::erase_if(pairs, [&](const auto& pair) { return data.y(pair.first) == data.y(pair.second); });
-    claim["points"] = "all";
-    claim["targets"] = claims.vector("targets", data.y);
-    claim["pairs"] = claims.pairs("conflicting_pairs", pairs);
-  }
+  claim_conflicts(claims, "all", data, r.conflicts, line_with(r.conclusion, "No network"));
   RowMatrix made;
   if (!r.widths.empty())
     claim_rows(claims, "all", data, r.activation, options.center, r.widths,

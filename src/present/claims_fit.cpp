@@ -39,16 +39,19 @@ std::vector<std::pair<Index, Index>> kinks_of(const TrainingSet& set, const TwoL
   return kinks;
 }
 
-// Claims what is proved of a network of many layers with all outputs.
-void claim_deep(Claims& claims, const Dataset& data, const FitResult& r) {
-  const Certificate& c = r.outputs.front().certificate;
-  const std::vector<bool> moving = layers_named(r.layers, r.deep->depth(), r.deep->outputs());
-  const std::string name = claims.network("net", *r.deep, moving);
-  Json& claim = claims.add(c.kind, fmt::format("an exact network is proved to lie within {} of these weights",
-                                               decimal(c.radius, 3, Rounding::up)));
+// Claims what is proved of a network of many layers: with all outputs, or one of those of a class each.
+void claim_deep(Claims& claims, const Dataset& data, const FitResult& r, const DeepNetwork& network,
+                const Matrix& Y, std::size_t k) {
+  const Certificate& c = r.outputs[k].certificate;
+  const std::vector<bool> moving = layers_named(r.layers, network.depth(), network.outputs());
+  const std::string number = r.separate.empty() ? "" : fmt::format("{}", k);
+  const std::string name = claims.network("net" + number, network, moving);
+  Json& claim = claims.add(
+      c.kind, said(r.outputs[k], fmt::format("an exact network is proved to lie within {} of these weights",
+                                             decimal(c.radius, 3, Rounding::up))));
   claim["network"] = name;
   claim["points"] = claims.points("data", claims.matrix("points", data.X), {});
-  claim["targets"] = claims.matrix("targets", targets(data));
+  claim["targets"] = claims.matrix("targets" + number, Y);
   claim["radius"] = hexadecimal(c.radius);
   if (c.kind != "descent") return;
   claim["step"] = hexadecimal(c.step);
@@ -57,16 +60,28 @@ void claim_deep(Claims& claims, const Dataset& data, const FitResult& r) {
 
 }  // namespace
 
-void claim_fit(Claims& claims, const Dataset& data, const FitResult& r) {
+void claim_fit(Claims& claims, const Dataset& data, const FitOptions& options, const FitResult& r) {
+  if (!r.conflicts.empty() && options.normalize && !claims.leaves_out(data)) {
+    const UnitPoints points = unit_points(data, options.center, true);
+    claim_conflicts(claims,
+                    claims.points("divided", claims.matrix("points", data.X),
+                                  steps_to_points(claims, points.standardization, points.center)),
+                    data, r.conflicts, "zero loss is impossible: " + conflict_text(r.conflicts));
+  }
   if (!r.certificate.holds || claims.leaves_out(data)) return;
-  if (r.deep && r.outputs.size() == 1) claim_deep(claims, data, r);
+  if (!r.separate.empty()) {
+    const Matrix Y = targets(data);
+    for (std::size_t k = 0; k < r.separate.size(); ++k)
+      claim_deep(claims, data, r, r.separate[k], Y.col(static_cast<Index>(k)), k);
+  } else if (r.deep && r.outputs.size() == 1) {
+    claim_deep(claims, data, r, *r.deep, targets(data), 0);
+  }
   if (r.deep || !r.network.normalize) return;
   const Network& network = r.network;
   claims.points("data", claims.matrix("points", data.X),
                 steps_to_points(claims, network.standardization, network.center));
   const Matrix Y = targets(data);
   std::optional<TrainingSet> set;
-  if (r.polished) set = training_set(data, !network.center.empty(), true);
   for (std::size_t k = 0; k < r.outputs.size(); ++k) {
     const OutputResult& output = r.outputs[k];
     const Certificate& c = output.certificate;
@@ -94,8 +109,9 @@ void claim_fit(Claims& claims, const Dataset& data, const FitResult& r) {
     if (c.kind != "descent") {
       Json& exists = add("existence", within);
       exists["radius"] = hexadecimal(c.radius);
-      if (r.polished) {  // relu: the proof is at other weights, where some pre-activations are held at zero
-        const TwoLayer& beside = r.polished->outputs[k];
+      // relu: the proof is at other weights, where some pre-activations are held at zero
+      if (const TwoLayer& beside = r.witnesses.at(k); beside.v.size() > 0) {
+        if (!set) set = training_set(data, !network.center.empty(), true);
         exists["witness"] =
             claims.network("beside" + number, layers_of(network.activation, beside), {true, false});
         const auto kinks = kinks_of(*set, beside, c.kinks);

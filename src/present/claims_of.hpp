@@ -13,8 +13,12 @@ namespace zeroloss::internal {
 void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& options,
                    const CertifyResult& r);
 
-/// An exact network beside the trained, and descent that reaches one.
-void claim_fit(Claims& claims, const Dataset& data, const FitResult& r);
+/// Equal points with different targets, of which `groups` are.
+void claim_conflicts(Claims& claims, const std::string& points, const Dataset& data,
+                     const std::vector<std::vector<Sample>>& groups, const std::string& text);
+
+/// An exact network beside the trained, and descent that reaches one; or that there is none.
+void claim_fit(Claims& claims, const Dataset& data, const FitOptions& options, const FitResult& r);
 
 /// Claims of rows about these points, all samples: that networks narrower than `too_few` are so, at points of
 /// this rank, and that gradient descent from pairs fits these labels, or any, to this accuracy.
@@ -24,7 +28,7 @@ void claim_rows(Claims& claims, const std::string& points, const Dataset& data,
 /// Claims of the theorems about random weights at these points, all samples, whose lambda is verified.
 void claim_theorems(Claims& claims, const std::string& points, const Dataset& data,
                     const std::string& activation_name, const std::vector<Guarantee>& guarantees);
-/// All of them, and widths that are enough with biases.
+/// All of them, the network that was found, and widths that are enough with biases; or that no width is.
 void claim_width(Claims& claims, const Dataset& data, const WidthOptions& options, const WidthResult& r);
 
 /// The claim that a network of classes is right at every point, or at some of them where all are too many.

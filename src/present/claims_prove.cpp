@@ -20,6 +20,7 @@ std::vector<Index> rows_of(const Dataset& data, const std::set<Index>& records, 
 }
 
 void claim_labels(Claims& claims, const std::string& network, const Dataset& data, const ProvedNetwork& p) {
+  if (p.right + p.wrong == 0) return;  // every one is undecided
   Json& claim = claims.add("labels", labels_of(p, data.n()));
   claim["network"] = network;
   claim["points"] = "data";

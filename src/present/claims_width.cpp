@@ -37,8 +37,8 @@ void claim_pairs(Claims& claims, const std::string& points, const Dataset& data,
     claim["network"] = network;
     claim["points"] = points;
     claim["step"] = hexadecimal(*row.step);
-    // (1 - eta q)^steps <= exp(-eta q steps)
-    claim["rate"] = hexadecimal(-std::log(accuracy) / *row.step / *row.steps * kDown);
+    // That so many steps suffice: (1 - eta q)^steps is the accuracy.
+    claim["rate"] = hexadecimal(-std::expm1(std::log(accuracy) / *row.steps) / *row.step * (1 - 1e-12));
     if (any) {
       double longest = 0;
       for (Index c = 0; c < Y.cols(); ++c) longest = std::max(longest, norm_above(Y.col(c)));
@@ -106,6 +106,8 @@ void claim_theorems(Claims& claims, const std::string& points, const Dataset& da
     claim["lambda"] = hexadecimal(*g.lambda_bound);
     claim["failure_probability"] = hexadecimal(*g.failure_probability);
     claim["width"] = hexadecimal(width);
+    // A step of Oymak and Soltanolkotabi is for targets of a length, of which there may be none.
+    if (data.task == Task::none && g.id.starts_with("os")) continue;
     if (g.step) claim["step"] = hexadecimal(nearly(*g.step, Rounding::down));
     // The rate is that of the step, which is a little smaller than the theorem's.
     if (g.rate) claim["rate"] = hexadecimal(nearly(*g.rate * (1 - 1e-7), Rounding::down));
@@ -116,10 +118,12 @@ void claim_theorems(Claims& claims, const std::string& points, const Dataset& da
 }
 
 void claim_width(Claims& claims, const Dataset& data, const WidthOptions& options, const WidthResult& r) {
-  if (!options.normalize || r.rows.empty() || claims.leaves_out(data)) return;
+  if (!options.normalize || claims.leaves_out(data)) return;
   claims.points("data", claims.matrix("points", data.X),
                 steps_to_points(claims, data.standardization, r.center));
+  claim_conflicts(claims, "data", data, r.conflicts, r.conclusion);
   claim_rows(claims, "data", data, r.activation, options.center, r.rows, r.rank, options.accuracy);
+  if (r.found) claim_fit(claims, data, {}, *r.found);
   if (const WidthRow* row = r.row("biased")) claim_biased(claims, data, options, r, *row);
   std::vector<Guarantee> published;
   for (const WidthRow& row : r.rows) {

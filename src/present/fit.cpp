@@ -320,7 +320,7 @@ void write_fit(RunFolder& folder, const Dataset& data, const ReadOptions& read, 
     folder.write("test.vl.json", figure);
   write_pictures(folder, data, in_the_way(r));
   Claims claims(folder);
-  claim_fit(claims, data, r);
+  claim_fit(claims, data, options, r);
   claims.write();
   folder.write("manifest.json", manifest("fit", command, told(in_force(options, r)), data, read, r.seconds));
   folder.remove("checkpoint.safetensors");

@@ -56,17 +56,17 @@ void require_training_memory(const CheckedOptions& options, Space space, Index n
 // What the outputs amount to together.
 void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) {
   if (state.current) state.finished.push_back(std::move(*state.current));
-  bool polished = true;
   Network with_kinks = result.network;
   with_kinks.precision = "float64";  // kinks at zero would not survive rounding
   for (OutputState& output : state.finished) {
     result.network.outputs.push_back(std::move(output.network));
-    polished = polished && output.polished.v.size() > 0;
-    with_kinks.outputs.push_back(std::move(output.polished));
+    result.witnesses.push_back(std::move(output.polished));
   }
+  with_kinks.outputs = result.witnesses;
   gather_results(state, Y, false, result);
   result.tolerance = run.options.tolerance;
-  if (polished) result.polished = std::move(with_kinks);
+  if (std::ranges::all_of(result.witnesses, [](const TwoLayer& w) { return w.v.size() > 0; }))
+    result.polished = std::move(with_kinks);
   if (run.test && result.status != Status::interrupted) result.test = test_result(*run.test, result.network);
   result.forecast_missing = run.options.method->facts.forecast
                                 ? run.theory.missing

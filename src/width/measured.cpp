@@ -4,7 +4,8 @@
 namespace zeroloss::internal {
 
 MeasuredWidth measure_width(const Dataset& data, Index width, const WidthOptions& options,
-                            const Deadline& deadline, Progress& progress) {
+                            const Deadline& deadline, Progress& progress,
+                            std::shared_ptr<const FitResult>& found) {
   MeasuredWidth measured{.width = width};
   FitOptions fit_options;
   fit_options.activation = options.activation;
@@ -20,9 +21,10 @@ MeasuredWidth measure_width(const Dataset& data, Index width, const WidthOptions
     fit_options.seed = measured.seed;
     fit_options.max_seconds = deadline.left();
     Progress silent = progress.silent();
-    const FitResult result = fit(data, fit_options, silent);
+    auto result = std::make_shared<const FitResult>(fit(data, fit_options, silent));
     progress.check();
-    measured.certified = result.status == Status::certified;
+    measured.certified = result->status == Status::certified;
+    if (measured.certified) found = std::move(result);
   }
   return measured;
 }

@@ -47,8 +47,10 @@ std::vector<std::vector<Index>> biased_groups(const RowMatrix& points, const Cen
                                               const std::vector<Index>& rows, const WidthOptions& options,
                                               const Deadline& deadline, Progress& progress);
 
-/// Gauss-Newton from drawn weights, seeds options.seed, .. + restarts - 1, until a certificate holds.
+/// Gauss-Newton from drawn weights, seeds options.seed, .. + restarts - 1, until a certificate holds: then
+/// `found` is what it ended with.
 MeasuredWidth measure_width(const Dataset& data, Index width, const WidthOptions& options,
-                            const Deadline& deadline, Progress& progress);
+                            const Deadline& deadline, Progress& progress,
+                            std::shared_ptr<const FitResult>& found);
 
 }  // namespace zeroloss::internal

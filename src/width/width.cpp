@@ -85,7 +85,7 @@ void search_measured(const Dataset& data, const WidthOptions& o, Index least, In
                         : failed < least ? std::min(2 * least, o.max_width)
                                          : std::min(2 * failed, o.max_width);
     progress.note(fmt::format("width {}", width));
-    r.measured.push_back(measure_width(data, width, o, deadline, progress));
+    r.measured.push_back(measure_width(data, width, o, deadline, progress, r.found));
     (r.measured.back().certified ? found : failed) = width;
   }
 }
@@ -376,6 +376,7 @@ WidthResult width(const Dataset& data, const WidthOptions& options, Progress& pr
   WidthResult r;
   const auto least = describe_points(data, set, phi, r);
   if (!set.conflicts.empty()) {
+    r.conflicts = set.conflicts;
     r.conclusion = "No network can fit these labels on points divided by their length:\n" +
                    conflict_text(set.conflicts) + ".";
   } else {

@@ -27,6 +27,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import host
+import judge_claims
 import known
 from cases import KINDS, case
 
@@ -158,6 +159,8 @@ def examine(given):
         signal.setitimer(signal.ITIMER_PROF, LOST_S)
         try:
             report.verdicts = judge_of(given.kind)(given, answer)
+            if hasattr(answer, "save"):
+                report.verdicts += judge_claims.judge(given, answer)
         except Hang:
             report.finding = f"the judge needs more than {LOST_S} s"
         except Exception:

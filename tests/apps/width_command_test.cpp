@@ -66,9 +66,9 @@ TEST_F(WidthCommand, OtherSeedsOfTheNetworkLeaveTheData) {
 TEST_F(WidthCommand, JsonHasEveryKey) {
   using Keys = std::set<std::string>;
   const Json json = answer(with(kSmall, {"--restarts", "1"}));
-  EXPECT_EQ(keys(json),
-            (Keys{"data", "digest", "labels", "options", "next", "conclusion", "n", "d", "n_distinct",
-                  "outputs", "rank", "norm_y", "rows", "drawn", "measured", "groups", "seconds"}));
+  EXPECT_EQ(keys(json), (Keys{"data", "digest", "labels", "options", "next", "conclusion", "n", "d",
+                              "n_distinct", "outputs", "rank", "norm_y", "rows", "drawn", "measured",
+                              "groups", "conflicts", "seconds"}));
   EXPECT_EQ(json.at("rank"), 4);
   for (const Json& row : json.at("rows"))
     EXPECT_EQ(keys(row), (Keys{"id", "title", "about", "status", "width", "says", "output_scale", "step",

@@ -58,11 +58,11 @@ def build_wheel(tree, work, compiler, launcher):
 
 
 def check_contents(wheel, source):
-    """All of python/zeroloss, the extension with its stub, and nothing else but the metadata."""
+    """All of python/zeroloss, the extension with its stub, MPI, the checker, and nothing else but the metadata."""
     root = source / "python"
     files = (p.relative_to(root)
              for p in (root / "zeroloss").rglob("*") if p.is_file() and "__pycache__" not in p.parts)
-    expected = {"zeroloss/_core.pyi", "zeroloss/libzeroloss_mpi.so", *map(str, files)}
+    expected = {"zeroloss/_core.pyi", "zeroloss/libzeroloss_mpi.so", "zeroloss/zeroloss-check", *map(str, files)}
     found = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     (extension,) = (name for name in found if name.startswith("zeroloss/_core.") and name.endswith(".so"))
     if found != expected | {extension}:

@@ -307,8 +307,10 @@ struct FitResult {
   std::optional<TestResult> test = {};  ///< if there are test points and the run was not interrupted
   Network network;                      ///< of one hidden layer
   std::optional<DeepNetwork> deep;      ///< of many
+  std::vector<DeepNetwork> separate;    ///< of many, a network a class: those that `deep` has side by side
   std::string layers;                   ///< of many: which were trained
   std::optional<Network> polished;      ///< relu, if every output has one: misfit at rounding level
+  std::vector<TwoLayer> witnesses;      ///< of each output; without v where its proof is at its own weights
   double seconds = 0;
 };
 template <Is<FitResult> T, class Visitor>
@@ -341,7 +343,11 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"layers", "Of many layers: which were trained."}, r.layers);
   visit(Field{"network"}.apart(), r.network);
   visit(Field{"deep", "The network of many layers, or None."}.apart(), r.deep);
+  visit(Field{"separate", "Of many layers trained apart: a network a class."}.apart(), r.separate);
   visit(Field{"polished", "relu: a network whose misfit is at rounding level, or None."}.apart(), r.polished);
+  visit(Field{"witnesses", "Of each output what its proof of existence is at; without v: its own weights."}
+            .apart(),
+        r.witnesses);
   visit(Field{"seconds"}, r.seconds);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 /// How wide a two-layer network has to be: below which width almost no labels can be fitted, at which width
 /// these were, and at which width gradient descent provably fits them, or any others (theory 13).
 namespace zeroloss {
+
+struct FitResult;
 
 struct WidthOptions {
   std::string activation = "relu";  ///< a name that activation() knows
@@ -119,6 +122,9 @@ struct WidthResult {
   /// Samples of the row `biased`, a group each: linearly independent, and no other point in their span. Two
   /// units of positive and two of negative output weight fit a group.
   std::vector<std::vector<Index>> groups;
+  std::vector<std::vector<Sample>> conflicts;  ///< equal points with different labels: no width is enough
+  std::shared_ptr<const FitResult>
+      found;  ///< what Gauss-Newton ended with at the width of the row `measured`
   double seconds = 0;
 
   /// The row of this id; null if there is none, or if it has no width.
@@ -145,6 +151,7 @@ void fields(T& r, const Visitor& visit) {
           "Samples of the row biased, a group each: linearly independent, and no other point in their span. "
           "Two units of positive and two of negative output weight fit a group."},
       r.groups);
+  visit(Field{"conflicts", "Equal points with different labels: no width is enough."}, r.conflicts);
   visit(Field{"seconds"}, r.seconds);
 }
 

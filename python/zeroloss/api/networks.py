@@ -67,6 +67,10 @@ class Parts:
     behind: str = ""  # the first thing behind the last step that is left out, for classes alone
 
 
+class NoLayersError(ValueError):
+    """A model of another kind than networks of layers."""
+
+
 def _layer(linear: Linear, phi: Phi) -> Layer:
     return Layer(linear.W, linear.b, phi.name, phi.leak)
 
@@ -120,12 +124,17 @@ def _description(layout: Layout) -> str:
 
 
 def network_of(
-    function: str, model: Trained, activation: str = "", layout: Layout = None, **graph: str
+    function: str,
+    model: Trained,
+    activation: str = "",
+    layout: Layout = None,
+    sizes: Sequence[int] | None = None,
+    **graph: str,
 ) -> tuple[ReadNetwork, str, str]:
     """The network, what a result calls it, and how it is written in a call.
 
-    `graph` has shape and output_name, of an ONNX file. TypeError for what is no model; ValueError, naming the part, for
-    one that is no network of layers.
+    `graph` has shape and output_name, of an ONNX file; `sizes` are those of a sample, where they are known. TypeError
+    for what is no model; ValueError, naming the part, for one that is neither a network of layers nor a graph.
     """
     if isinstance(model, (str, os.PathLike)):
         path = os.fspath(model)
@@ -134,7 +143,7 @@ def network_of(
         name = "activation" if activation else "layout"
         raise ValueError(f"{function}: {name} is for a file with a state_dict; this model has its own")
     for name, value in graph.items():
-        if value:
+        if value and not (is_module(model) or hasattr(model, "get_params")):
             raise ValueError(f"{function}: {name} is for an ONNX file; this model has its own")
     if isinstance(model, FitResult):
         model = model.network
@@ -144,38 +153,53 @@ def network_of(
         return ReadNetwork(model), "network", Written("network")
     kind = type(model).__name__
     try:
-        if is_module(model):
-            from .torch_network import parts_of_module
-
-            parts = parts_of_module(model)
-            kinds = {str(p.dtype) for p in model.parameters()}
-            if others := sorted(kinds - {"torch.float32", "torch.float64"}):
-                raise ValueError(
-                    f"its weights are of {', '.join(others)}; only float32 and float64 are read as real numbers: "
-                    "call .float() on it"
-                )
-            parts.single = "torch.float32" in kinds
-        elif hasattr(model, "get_params"):
-            from .sklearn_network import parts_of_estimator
-
-            parts = parts_of_estimator(model)
-        else:
-            raise TypeError(
-                f"{function}: model has to be a path, a torch.nn.Module, an MLP of scikit-learn, a FitResult or a "
-                f"network; got {kind}"
-            )
-        return assembled(parts), kind, Written("model")
+        return assembled(_parts(function, model)), kind, Written("model")
+    except NoLayersError as error:
+        no_layers: ValueError = error
     except ValueError as error:
-        raise ValueError(f"{function}: {kind} is no network of layers: {error}") from error
+        if not is_module(model):
+            raise ValueError(f"{function}: {kind} is no network of layers: {error}") from error
+        no_layers = error
+    try:
+        from .exported import exported
+
+        return *exported(model, is_module(model), sizes, graph), Written("model")
+    except ValueError as error:
+        raise ValueError(f"{function}: {kind} is no network of layers: {no_layers}; {error}") from error
 
 
-def check_module(function: str, module: Any, network: DeepNetwork, X: Numbers) -> None:
-    """ValueError where a torch.nn.Module computes something else at X (n x d) than the network that was read of it."""
+def _parts(function: str, model: Any) -> Parts:
+    """Of a module or an estimator; ValueError for one that is no network of layers."""
+    if is_module(model):
+        from .torch_network import parts_of_module
+
+        parts = parts_of_module(model)
+        kinds = {str(p.dtype) for p in model.parameters()}
+        if others := sorted(kinds - {"torch.float32", "torch.float64"}):
+            raise ValueError(
+                f"its weights are of {', '.join(others)}; only float32 and float64 are read as real numbers: "
+                "call .float() on it"
+            )
+        parts.single = "torch.float32" in kinds
+        return parts
+    if hasattr(model, "get_params"):
+        from .sklearn_network import parts_of_estimator
+
+        return parts_of_estimator(model)
+    raise TypeError(
+        f"{function}: model has to be a path, a torch.nn.Module, an estimator of scikit-learn, a FitResult or a "
+        f"network; got {type(model).__name__}"
+    )
+
+
+def check_module(function: str, module: Any, read: ReadNetwork, X: Numbers, sizes: Sequence[int]) -> None:
+    """ValueError where a torch.nn.Module computes something else at X (n x d) than the network that was read of it. It
+    takes samples of these sizes."""
     from .torch_network import check_outputs
 
-    if X.shape[1:] != (network.d,):
+    if read.network and X.shape[1:] != (read.network.d,):
         return
     try:
-        check_outputs(module, network, X)
+        check_outputs(module, read.network or read.graph, X, sizes)
     except ValueError as error:
         raise ValueError(f"{function}: {type(module).__name__} {error}") from error

@@ -51,16 +51,19 @@ def prove(
     ----------
     model : torch.nn.Module, estimator, FitResult, Network, DeepNetwork or path
         A PyTorch module of linear layers, activations and residual sums, however its forward() calls them (torch.fx
-        traces it), also compiled, parallel, or with parametrised weights, which are read as eval() has them;
+        traces it), also compiled, parallel, or with parametrised weights, which are read as eval() has them; any other
+        module (convolutions, normalisations) as the graph that torch.onnx.export writes of it;
         MLPClassifier or MLPRegressor of scikit-learn, also as the end of a Pipeline, the best of a search or in a
-        TransformedTargetRegressor; what `fit` trained; or a file: .onnx (any graph of one input: where it is no network
+        TransformedTargetRegressor; another estimator as the graph that skl2onnx writes of it; what `fit` trained; or
+        a file: .onnx (any graph of one input: where it is no network
         of layers, labels, margins and what its last layer can do alone are proved), .safetensors (a network, or a
         state_dict), or a run folder. A StandardScaler, RobustScaler, MinMaxScaler or MaxAbsScaler right before the MLP
         is part of the network; steps before that scikit-learn applies, and the proof is about the points as it makes
         them. What is behind the last linear map and keeps the largest output the largest is left out. Notes say each of
         these.
     data, y, seed, **read
-        As for :func:`read_dataset`: the points as the model takes them, with their labels, be it one; arrays or frames
+        As for :func:`read_dataset`: the points as the model takes them, with their labels, be it one; an array of more
+        dimensions (n x C x H x W) has a sample in each of its first; arrays or frames
         X and y where scikit-learn applies steps. `y` may be one-hot: n x K of zeros and ones, K >= 2, column k for
         output k. Output k stands for class k of those that the model names, or else `class_names`; or else of all those
         of the data, sorted, whichever of them are kept, if they are as many: that order is said.
@@ -74,7 +77,8 @@ def prove(
         or a JSON file with that. A name is that of a linear layer, NAME.weight and NAME.bias; only W and activation
         have to be there, and leak is leaky_relu's.
     shape : str or iterable of int
-        Of an ONNX file: the sizes of a sample, such as (3, 32, 32), where the file leaves them open.
+        Of an ONNX file or a module: the sizes of a sample, such as (3, 32, 32), where the file or the array of points
+        leaves them open.
     output_name : str
         Of an ONNX file with several outputs: the one that the labels are of.
     layers : str, int or iterable of int
@@ -121,9 +125,17 @@ def prove(
     seed = seed_of("prove", seed)
     layers = with_commas(layers)
     class_names = [] if class_names is None else class_names_of("prove", class_names)
+    sizes: tuple[int, ...] | None = None  # of a sample, as the model takes it
+    if getattr(data, "ndim", 0) > 1 and not hasattr(data, "columns"):
+        sizes = tuple(data.shape[1:])  # type: ignore[union-attr]
+        if len(sizes) > 1:
+            data = data.reshape(len(data), -1)  # type: ignore[union-attr,arg-type]
+            shape = shape or sizes
     graph = {"shape": with_commas(shape), "output_name": output_name}
-    network, name, subject = network_of("prove", model, activation, layout, **graph)
-    if hasattr(model, "get_params") and not is_module(model):
+    if shape:
+        sizes = tuple(int(size) for size in graph["shape"].split(","))
+    network, name, subject = network_of("prove", model, activation, layout, sizes, **graph)
+    if hasattr(model, "get_params") and not is_module(model) and network.network:
         from .sklearn_network import as_made
 
         data, y = as_made("prove", model, data, y)
@@ -153,8 +165,9 @@ def prove(
     of = network.model()
     of.its_classes = True
     source, points = dataset("prove", data, y, read, seed, of)
-    if is_module(model) and network.network:
-        check_module("prove", model, network.network, source.X[:64] / divide if divide > 0 else source.X[:64])
+    if is_module(model):
+        some = source.X[:64] / divide if divide > 0 else source.X[:64]
+        check_module("prove", model, network, some, sizes or some.shape[1:])
     options = filled("prove", ProveOptions(), given)
     written = {**changed(options, ProveOptions(), given), **read, **({"seed": seed} if seed else {})}
     text = call(

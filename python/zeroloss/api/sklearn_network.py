@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._core import Dataset
 from .arrays import targets
-from .networks import Linear, Numbers, Parts, Phi, Step
+from .networks import Linear, NoLayersError, Numbers, Parts, Phi, Step
 
 _PHI = {"identity": "identity", "logistic": "sigmoid", "tanh": "tanh", "relu": "relu"}
 #: What multiplies each column by a number of its own, after another was taken from it.
@@ -81,9 +81,9 @@ def parts_of_estimator(model: Any) -> Parts:
     before, scaler, model, of_targets = _split(model)
     kind = type(model).__name__
     if type(model).__module__.startswith("sklearn.linear_model"):
-        raise ValueError(f"a {kind} has no hidden layer, and networks without one are not read")
+        raise NoLayersError(f"a {kind} has no hidden layer")
     if kind not in ("MLPClassifier", "MLPRegressor"):
-        raise ValueError(f"a {kind} is not read; only MLPClassifier and MLPRegressor are")
+        raise NoLayersError(f"a {kind} is neither an MLPClassifier nor an MLPRegressor")
     if not hasattr(model, "coefs_"):
         raise ValueError("it is not fitted")
     classes = getattr(model, "classes_", None)

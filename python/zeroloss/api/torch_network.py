@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from .._core import DeepNetwork
+from .._core import DeepNetwork, GraphNetwork
 from .networks import Linear, Numbers, Parts, Phi, Residual, Step
 
 #: Modules, functions and methods by their names; the number of a leak, or how it is spelled.
@@ -261,7 +261,7 @@ def _parametrised(module: Any) -> bool:
     return any(is_parametrized(inner) or inner._forward_pre_hooks for inner in module.modules())
 
 
-def _plain(module: Any) -> Any:
+def plain_module(module: Any) -> Any:
     """What a compiled or parallel module calls; where weights are parametrised, a copy in eval() that has their values.
 
     ValueError for what torch.fx does not see.
@@ -332,7 +332,7 @@ def _check_in_place(node: Any, module: Any) -> None:
 
 def parts_of_module(module: Any) -> Parts:
     """ValueError naming what of its forward() is no part of a network of layers."""
-    reader = _Reader(_plain(module))
+    reader = _Reader(plain_module(module))
     if _parametrised(module):
         reader.note("parametrised weights are read as the numbers that eval() computes")
     module = reader.module
@@ -359,18 +359,20 @@ def parts_of_module(module: Any) -> Parts:
     return Parts(steps, shift, factor, notes=notes, behind=f"{behind[0]} of the module" if behind else "")
 
 
-def check_outputs(module: Any, network: DeepNetwork, X: Numbers) -> None:
-    """ValueError where the module, in float64, computes something else at X (n x d) than what was read of it.
+def check_outputs(module: Any, network: DeepNetwork | GraphNetwork, X: Numbers, sizes: Sequence[int]) -> None:
+    """ValueError where the module, in float64, computes something else at X (n x d) than what was read of it. It takes
+    samples of these sizes.
 
     Tracing sees what forward() does with a stand-in: a module that goes other ways with real points is found out here.
     One that cannot be run in float64, as one that calls float(), is asked in its own precision.
     """
     torch: Any = sys.modules["torch"]
-    module = _plain(module)
+    module = plain_module(module)
 
     def outputs(whole: Any, dtype: Any) -> Numbers:
+        samples = torch.tensor(X, dtype=dtype).reshape(-1, *sizes)
         with torch.no_grad():
-            return whole(torch.tensor(X, dtype=dtype)).double().reshape(len(X), -1).numpy()  # type: ignore[no-any-return]
+            return whole(samples).double().reshape(len(X), -1).numpy()  # type: ignore[no-any-return]
 
     near = 1e-6
     try:
@@ -391,9 +393,9 @@ def check_outputs(module: Any, network: DeepNetwork, X: Numbers) -> None:
             return
         i = int(np.abs(read.numpy() - said).max(axis=1).argmax())
         raise ValueError(
-            f"was not read as it is: its outputs for sample {i} are {said[i]}, those of the layers that were read "
+            f"was not read as it is: its outputs for sample {i} are {said[i]}, those of what was read "
             f"{read[i].numpy()}"
         )
     raise ValueError(
-        f"was not read as it is: it has {said.shape[1]} outputs, the layers that were read have {read.shape[1]}"
+        f"was not read as it is: it has {said.shape[1]} outputs, what was read has {read.shape[1]}"
     )

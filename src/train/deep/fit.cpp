@@ -324,6 +324,7 @@ FitResult fit_deep(const Dataset& data, CheckedOptions options, Progress& progre
     whole.class_names = data.class_names;
     if (test) result.test = judged(*test, predict(whole, options.test.data->X));
     result.deep = std::move(whole);
+    if (options.separate) result.separate = std::move(networks);
   }
   result.forecast_missing = run.forecast.missing();
   conclude(result, static_cast<std::size_t>(trainings));
