@@ -239,11 +239,11 @@ std::string check_descent(const Folder& folder, const Json& claim, const std::st
   expect_misfit(o, misfit);
   expect_memory(tangent.rows(), 8);
   Spectrum spectrum(tangent);
-  // A larger rate than the claimed one means a shorter way: the largest below twice of it.
+  // A larger rate than the claimed one means a shorter way: the largest that is proved.
   const bool cells = tangent.two_layers() && tangent.layers()[0].phi->kinked() &&
                      spectrum.norm(std::sqrt(1 / step) * (1 - 1e-15));
-  double proved = 0, beyond = 2 * rate, tried = rate;
-  for (int attempt = 0; cells && attempt < 14; ++attempt, tried = (proved + beyond) / 2) {
+  double proved = 0, beyond = kInfinity, tried = rate;
+  for (int attempt = 0; cells && attempt < 40 && proved < beyond * (1 - 1e-5); ++attempt) {
     const bool least = spectrum.least(std::sqrt(tried) * (1 + 1e-15));
     if (least && arrives_in_cell(tangent, spectrum, o.has("targets") ? &r : nullptr, misfit.upper_end(),
                                  tried, std::min(radius, 1e300))) {
@@ -251,7 +251,13 @@ std::string check_descent(const Folder& folder, const Json& claim, const std::st
       return "no sign changes on the way";
     }
     (least ? proved : beyond) = tried;
-    attempt = proved > 0 ? attempt : 14;
+    if (!least) {
+      beyond = std::min(beyond, spectrum.most_of_least());
+    }
+    if (proved == 0) {
+      break;
+    }
+    tried = std::min(2 * proved, (proved + beyond) / 2);
   }
   // Any a with a^2 >= rate and R = 5 e/(3 a) <= radius will do, the least one that has e(R) <= a/3.
   const double e = misfit.upper();
@@ -259,14 +265,18 @@ std::string check_descent(const Folder& folder, const Json& claim, const std::st
   if (std::isfinite(radius) && e > 0) {
     a = std::max(a, 5 * e / (3 * radius) * (1 + 1e-14));
   }
-  bool found = false;
-  for (int attempt = 0; attempt < 400 && !found; ++attempt) {
-    const double reach = 5 * e / (3 * a) * (1 + 1e-14);
-    found = tangent.change(reach) * 3 * (1 + 1e-14) <= a;
-    a *= found ? 1 : attempt < 100 ? 1.0005 : 1.05;
+  const auto enough = [&](double a) {
+    return tangent.change(5 * e / (3 * a) * (1 + 1e-14)) * 3 * (1 + 1e-14) <= a;
+  };
+  double too_little = 0;
+  for (int attempt = 0; !enough(a); ++attempt, too_little = a, a *= 1.05) {
+    if (attempt == 400) {
+      throw Open("J may change too much on the way");
+    }
   }
-  if (!found) {
-    throw Open("J may change too much on the way");
+  for (double between; too_little > 0 && a - too_little > 1e-6 * a;) {
+    between = (a + too_little) / 2;
+    (enough(between) ? a : too_little) = between;
   }
   expect_least(spectrum, 2 * a * (1 + 1e-15), o, "descent");
   const double b = (std::sqrt(0.48 / step) - a / 3) * (1 - 1e-14);
