@@ -300,7 +300,13 @@ Outputs outputs_of(const OnnxGraph& graph, const std::string& asked) {
   outputs.decided = bare && !label ? outputs.scores : deciding.decided;
   outputs.threshold = bare && !label ? 0 : deciding.threshold;
   if (deciding.hidden) outputs.decided.clear();
-  if (roots.size() > 1) throw disagree(fmt::format("its outputs are of {} sets of numbers", roots.size()));
+  if (roots.size() > 1) {
+    for (const OnnxNode& node : graph.nodes)  // no name would help
+      if (operator_called(node.op) == nullptr &&
+          std::ranges::any_of(node.outputs, [&](const std::string& name) { return roots.contains(name); }))
+        throw DataError(called(node) + ": this operator is not known");
+    throw disagree(fmt::format("its outputs are of {} sets of numbers", roots.size()));
+  }
   if (bare) outputs.behind.clear();
   if (graph.inputs.front().type == OnnxType::float64)
     for (const OnnxNode& node : graph.nodes) {

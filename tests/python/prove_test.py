@@ -692,7 +692,6 @@ def test_estimators_that_are_no_networks_are_refused_by_name():
     pytest.importorskip("sklearn")
     from sklearn.decomposition import PCA
     from sklearn.ensemble import RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.model_selection import GridSearchCV
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import Pipeline, make_pipeline
@@ -701,10 +700,8 @@ def test_estimators_that_are_no_networks_are_refused_by_name():
     X, y = points(n=20)
     mlp = MLPClassifier((5,), max_iter=2, random_state=0).fit(X, y)
     for model, words in (
-        (RandomForestClassifier(2).fit(X, y), "a RandomForestClassifier is not read; only MLPClassifier and"),
-        (make_pipeline(StandardScaler(), PCA()).fit(X, y), "a PCA is not read"),
-        (Ridge().fit(X, y), "a Ridge has no hidden layer, and networks without one are not read"),
-        (make_pipeline(PCA(), LogisticRegression()).fit(X, y), "Pipeline .* a LogisticRegression has no hidden layer"),
+        (RandomForestClassifier(2).fit(X, y), "is neither an MLPClassifier nor .*TreeEnsembleClassifier"),
+        (make_pipeline(StandardScaler(), PCA()), "a PCA is neither .*; skl2onnx cannot write it: "),
         (GridSearchCV(MLPClassifier(), {}), "the GridSearchCV has no best_estimator_: it is not fitted"),
         (make_pipeline(StandardScaler(), mlp), "its StandardScaler is not fitted"),
         (make_pipeline(PCA(), mlp), "PCA cannot be applied to the data: This PCA instance is not fitted yet"),
@@ -712,6 +709,43 @@ def test_estimators_that_are_no_networks_are_refused_by_name():
     ):
         with pytest.raises(ValueError, match=words):
             zeroloss.prove(model, X, y)
+
+
+def test_estimators_without_hidden_layers_are_graphs():
+    pytest.importorskip("skl2onnx")
+    from sklearn.decomposition import PCA
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(30, 6)), rng.integers(3, size=30)
+    for model in (LogisticRegression(C=0.1), make_pipeline(StandardScaler(), PCA(4), LogisticRegression())):
+        model.fit(X, y)
+        answer = zeroloss.prove(model, X, y)
+        assert answer.networks[0].right == np.sum(model.predict(X) == y)
+        assert 0 < answer.networks[0].right < 30
+        # Its numbers are doubles, of which the file keeps all, or floats.
+        scores = model.decision_function(X)
+        np.testing.assert_allclose(answer.networks[0].outputs, scores, rtol=0, atol=6e-8 * 20 * np.abs(scores).max())
+        assert "is proved as the graph that skl2onnx writes of it" in str(answer)
+    z = rng.normal(size=30)
+    ridge = Ridge().fit(X, z)
+    answer = zeroloss.prove(ridge, X, z, task="regression")
+    largest = np.abs(ridge.predict(X) - z).max()
+    assert largest <= answer.networks[0].largest_error <= largest * (1 + 1e-6)
+
+
+def test_what_would_read_another_estimator_is_named(monkeypatch):
+    pytest.importorskip("sklearn")
+    from sklearn.linear_model import Ridge
+
+    from zeroloss.api import exported
+
+    X, y = points(n=20)
+    monkeypatch.setattr(exported.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"Ridge has no hidden layer; .* pip install onnx skl2onnx"):
+        zeroloss.prove(Ridge().fit(X, y), X, y)
 
 
 def test_one_hot_targets_are_classes():

@@ -1,11 +1,14 @@
 """prove of PyTorch's modules, where PyTorch is."""
 
+import copy
+
 import numpy as np
 import pytest
 
 import zeroloss
 from bounds import gamma
 from rounding import assert_close
+from zeroloss.api import networks
 from zeroloss.api.networks import network_of
 
 torch = pytest.importorskip("torch")
@@ -44,6 +47,43 @@ MODULES = {
 }  # fmt: skip
 
 
+class Convolutional(nn.Module):
+    """Convolutions, a normalisation and pooling in front of a linear map."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(2, 5, 3, padding=1), nn.BatchNorm2d(5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(5, 7, 3), nn.SiLU(),
+            nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+        )  # fmt: skip
+        self.head = nn.Linear(7, 3)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+def test_other_modules_are_graphs():
+    pytest.importorskip("onnx")
+    module = Convolutional()
+    with torch.no_grad():
+        module(torch.randn(50, 2, 8, 8))
+    module.eval()
+    X, y = RNG.normal(size=(20, 2, 8, 8)), np.arange(20) % 3
+    with torch.no_grad():
+        outputs = copy.deepcopy(module).double()(torch.from_numpy(X)).numpy()
+    right = np.sum(outputs.argmax(axis=1) == y)
+    for data, asked in ((X, {}), (torch.from_numpy(X), {}), (X.reshape(20, -1), {"shape": (2, 8, 8)})):
+        answer = zeroloss.prove(module, data, y, **asked)
+        assert answer.networks[0].right == right
+        off = np.abs(answer.networks[0].outputs - outputs)
+        assert (off <= answer.networks[0].output_errors + 2.0**-53 * 1000 * np.abs(outputs).max()).all()
+    normalised = nn.Sequential(nn.Linear(6, 9), nn.BatchNorm1d(9), nn.Tanh(), nn.Linear(9, 3)).eval()
+    answer = zeroloss.prove(normalised, RNG.normal(size=(12, 6)), np.arange(12) % 3, polish=True)
+    assert answer.polished is not None  # it is a network of layers once more
+    with pytest.raises(ValueError, match=r"for a sample of 128 .*`shape` says others"):
+        zeroloss.prove(module, X.reshape(20, -1), y)
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_modules_are_what_they_compute(name):
     module = MODULES[name]().double().eval()
@@ -57,6 +97,10 @@ def test_modules_are_what_they_compute(name):
     result = zeroloss.prove(module, torch.from_numpy(X), torch.from_numpy(y), polish=True)
     assert result.networks[0].right == np.sum(chosen == y)
     assert result.polished is not None
+
+
+def as_layers(module):
+    return networks.assembled(networks._parts("prove", module))
 
 
 class Odd(nn.Module):
@@ -89,9 +133,9 @@ class Odd(nn.Module):
         (Odd(lambda m, x: m.b(torch.relu(2 * m.a(x)))), "behind a product"),
     ],
 )
-def test_other_modules_are_refused(module, words):
+def test_other_modules_are_no_networks_of_layers(module, words):
     with pytest.raises(ValueError, match=words):
-        zeroloss.prove(module, np.eye(6), np.arange(6))
+        as_layers(module)
 
 
 def normed(norm):
@@ -242,7 +286,15 @@ def overwritten_by_a_keyword(m, x):
 )  # fmt: skip
 def test_what_tracing_does_not_see_is_refused(module, words):
     with pytest.raises(ValueError, match=words):
-        zeroloss.prove(module, np.eye(6), np.arange(6))
+        as_layers(module)
+
+
+def test_a_module_that_goes_another_way_at_some_point_is_refused():
+    pytest.importorskip("onnx")
+    module = Odd(lambda m, x: m.b(x if x.max() < 90 else -x))
+    X = np.concatenate([RNG.uniform(size=(99, 6)), np.full((1, 6), 99)])
+    with pytest.raises(ValueError, match="was not read as it is: its outputs for sample 99"):
+        zeroloss.prove(module, X[:, None].reshape(100, 6), np.arange(100) % 6)
 
 
 class Fickle(nn.Module):
@@ -328,7 +380,7 @@ def test_precisions_that_are_not_read_are_refused_and_the_others_told():
         return nn.Sequential(nn.Linear(3, 4).to(kinds[0]), nn.ReLU(), nn.Linear(4, 2).to(kinds[-1]))
 
     with pytest.raises(ValueError, match=r"weights are of torch\.bfloat16; .* call \.float\(\)"):
-        zeroloss.prove(network(torch.bfloat16), X, y, class_names=["a", "b"])
+        as_layers(network(torch.bfloat16))
     assert "in float32" in str(zeroloss.prove(network(torch.float32), X, y, class_names=range(2)))
     assert "in float32" not in str(zeroloss.prove(network(torch.float64), X, y, class_names=range(2)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import copy
 import functools
+import importlib
 import importlib.util
 import shutil
 import sys
@@ -65,18 +66,20 @@ def _written_by_torch(module: Any, sizes: Sequence[int] | None, file: Path) -> s
             return "torch.onnx.export"
         except Exception as error:
             failure = failure or error
-    raise ValueError(f"torch.onnx.export cannot write it for a sample of {' x '.join(map(str, sizes))}: {failure}")
+    raise ValueError(
+        f"torch.onnx.export cannot write it for a sample of {' x '.join(map(str, sizes))} (`shape` says others): "
+        f"{failure}"
+    )
 
 
 def _written_by_skl2onnx(model: Any, file: Path) -> str:
     _require("onnx", "skl2onnx")
-    from skl2onnx import to_onnx
-
     options = {"zipmap": False} if hasattr(model, "predict_proba") else {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             points = np.zeros((1, model.n_features_in_))
+            to_onnx = importlib.import_module("skl2onnx").to_onnx
             graph = to_onnx(model, points, options={id(model): options} if options else None)
     except Exception as error:
         raise ValueError(f"skl2onnx cannot write it: {error}") from error

@@ -135,7 +135,8 @@ def prove(
     if shape:
         sizes = tuple(int(size) for size in graph["shape"].split(","))
     network, name, subject = network_of("prove", model, activation, layout, sizes, **graph)
-    if hasattr(model, "get_params") and not is_module(model) and network.network:
+    by_exporter = name != type(model).__name__
+    if hasattr(model, "get_params") and not is_module(model) and not by_exporter:
         from .sklearn_network import as_made
 
         data, y = as_made("prove", model, data, y)
@@ -166,8 +167,9 @@ def prove(
     of.its_classes = True
     source, points = dataset("prove", data, y, read, seed, of)
     if is_module(model):
-        some = source.X[:64] / divide if divide > 0 else source.X[:64]
-        check_module("prove", model, network, some, sizes or some.shape[1:])
+        # An exporter follows the way that its own point takes through the module, so that all points are looked at.
+        some = source.X if by_exporter else source.X[:64]
+        check_module("prove", model, network, some / divide if divide > 0 else some, sizes or some.shape[1:])
     options = filled("prove", ProveOptions(), given)
     written = {**changed(options, ProveOptions(), given), **read, **({"seed": seed} if seed else {})}
     text = call(
