@@ -84,9 +84,10 @@ def ask(given):
     if given.kind == "kernel":
         what, which = options.pop("kernel")
         return zeroloss.kernel.lambda_min(X, getattr(zeroloss.kernel, what)(which), **options)
-    if given.kind == "graph":
+    if given.kind in ("graph", "conv"):
         from judge_graph import ask_about_file
 
+        options.pop("features", None)
         return ask_about_file(X, y, options)
     if given.kind == "prove":
         of = options.pop("network")

@@ -46,7 +46,8 @@ def test_drawn_inputs_get_true_proofs():
                       "linear: s_least", "width: too few", "width: biased", "width: any_labels: signs",
                       "width: any_labels: worst labels", "width: any_labels: descent",
                       "prove: label", "prove: output", "prove: samples", "prove: order",
-                      "graph: labels", "graph: targets", "graph: polished.onnx"}  # fmt: skip
+                      "graph: labels", "graph: targets", "graph: polished.onnx",
+                      "conv: output", "conv: label", "conv: lambda_min", "conv: exact last layer"}  # fmt: skip
 
 
 # ---- the judges themselves ----
@@ -111,6 +112,23 @@ def test_a_false_word_of_a_file_is_false(classes):
     said = SimpleNamespace(wrong_samples=right, undecided_samples=[], largest_error=-1e-3)
     assert verdicts(given, answer)[kind] is True
     assert verdicts(given, SimpleNamespace(networks=[said], polished=None))[kind] is False
+
+
+def test_a_false_word_of_a_convolutional_graph_is_false():
+    for k in range(100):
+        given = case(k, 0, "conv")
+        p = (answer := adversary.ask(given)).networks[0]
+        if p.certificate.exists and not p.undecided_samples and p.certificate.radius > 0:
+            break
+    assert all(verdicts(given, answer).values())
+    everybody = range(len(given.X))
+    for kind, changes in (
+        ("output", {"outputs": p.outputs + 1e-9 * (1 + np.abs(p.outputs).max())}),
+        ("label", {"wrong_samples": [i for i in everybody if i not in p.wrong_samples]}),
+        ("lambda_min", {"certificate": altered(p.certificate, lambda_min=p.certificate.lambda_min * 1.01)}),
+        ("exact last layer", {"certificate": altered(p.certificate, radius=p.certificate.radius * 0.99)}),
+    ):
+        assert verdicts(given, SimpleNamespace(networks=[altered(p, **changes)]))[f"conv: {kind}"] is False, kind
 
 
 FIT = {"activation": "softplus", "optimizer": "gauss_newton", "width": 24, "max_steps": 60}

@@ -4,11 +4,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from draw_conv import draw_conv
 from draw_graph import draw_graph
 from dual import ACTIVATIONS
+from run_conv import ConvRun
 from run_graph import told
 
-KINDS = ["certify", "width", "fit", "kernel", "memorize", "linear", "prove", "graph"]
+KINDS = ["certify", "width", "fit", "kernel", "memorize", "linear", "prove", "graph", "conv"]
 #: How often fit is asked for each.
 OPTIMIZERS = {"gd": 0.22, "gauss_newton": 0.4, "output_layer": 0.14, "sgd": 0.09, "flow": 0.07, "momentum": 0.08}
 
@@ -42,7 +44,8 @@ class Case:
         """Python that repeats it."""
         y = "" if self.y is None else f", {self.y!r}"
         options = dict(self.options)
-        if self.kind == "graph":
+        if self.kind in ("graph", "conv"):
+            options.pop("features", None)
             return f"onnx_file.write(Path('drawn.onnx'), {options.pop('graph')!r}); " \
                    f"zeroloss.prove('drawn.onnx', {self.X!r}{y}, **{options!r})"
         if self.kind == "kernel":
@@ -415,16 +418,30 @@ def graph(r, number):
     return Case("graph", number, X, y, {"graph": drawn, "polish": bool(r.random() < 0.4)}, how)
 
 
+def conv(r, number):
+    """A convolutional network in an ONNX file, whose labels are mostly those of its outputs."""
+    names = ["c0", "c1", "c2"][: int(r.integers(2, 4))]
+    drawn, features = draw_conv(r, len(names))
+    n = int(r.integers(1, 7))
+    X = r.normal(size=(n, drawn.d)) * float(r.choice([1, 1, 1e-3, 30]))
+    if r.random() < 0.3:
+        X[r.integers(n)] = X[0] * (1 + float(r.choice([0, 2.0**-30])))
+    X = X.astype("float32").astype(float).tolist()
+    y = [names[int(np.argmax([float(f) for f in ConvRun(drawn, point).output]))] for point in X]
+    y = [names[r.integers(len(names))] if r.random() < 0.3 else label for label in y]
+    return Case("conv", number, X, y, {"graph": drawn, "features": features, "class_names": names}, "conv")
+
+
 DRAW = {"certify": certify, "width": width, "fit": fit, "kernel": kernel, "memorize": memorize, "linear": linear,
-        "prove": prove, "graph": graph}  # fmt: skip
+        "prove": prove, "graph": graph, "conv": conv}  # fmt: skip
 SHARES = {"certify": 0.3, "width": 0.06, "fit": 0.4, "kernel": 0.09, "memorize": 0.1, "linear": 0.05}
 
 
 def case(number, seed=0, only=None):
     r = np.random.default_rng([seed, number])
     kind = str(r.choice(list(SHARES), p=list(SHARES.values())))
-    kind = {5: "graph", 11: "prove"}.get(number % 12, kind)
+    kind = {3: "conv", 5: "graph", 11: "prove"}.get(number % 12, kind)
     drawn = DRAW[only or kind](r, number)
-    orders = ["", "columns", "columns" if drawn.kind in ("kernel", "linear", "prove", "graph") else "file"]
+    orders = ["", "columns", "columns" if drawn.kind in ("kernel", "linear", "prove", "graph", "conv") else "file"]
     drawn.order = str(r.choice(orders))
     return drawn

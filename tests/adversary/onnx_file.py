@@ -19,13 +19,14 @@ class Node:
 
 @dataclass
 class Graph:
-    """Of "x", n x d of `points`; constants are (type, shape, values) by their names."""
+    """Of "x", n x d of `points`, or n x `sizes`; constants are (type, shape, values) by their names."""
 
     points: str
     d: int
     constants: dict
     nodes: list
     outputs: dict  # their types, by their names; "scores by name" of a ZipMap
+    sizes: list = None
 
 
 def varint(value):
@@ -87,7 +88,7 @@ def value(name, kind, sizes):
 def write(path, graph):
     parts = [text(1, node(one)) for one in graph.nodes] + [text(2, "drawn")]
     parts += [text(5, tensor(name, *numbers)) for name, numbers in graph.constants.items()]
-    parts.append(text(11, value("x", graph.points, [None, graph.d])))
+    parts.append(text(11, value("x", graph.points, [None, *(graph.sizes or [graph.d])])))
     parts += [text(12, value(name, kind, None)) for name, kind in graph.outputs.items()]
     sets = text(8, text(1, "") + number(2, 17)) + text(8, text(1, "ai.onnx.ml") + number(2, 3))
     path.write_bytes(number(1, 8) + text(7, b"".join(parts)) + sets)

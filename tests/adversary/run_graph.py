@@ -26,7 +26,7 @@ class Run:
     def __init__(self, graph, point):
         self.kinds, self.values = {"x": graph.points}, {}
         integers = graph.points.startswith("int")
-        self.values["x"] = ([1, len(point)], [int(v) if integers else exactly(v) for v in point])
+        self.values["x"] = ([1, *(graph.sizes or [len(point)])], [int(v) if integers else exactly(v) for v in point])
         for name, (kind, shape, values) in graph.constants.items():
             self.kinds[name] = kind
             self.values[name] = (shape, [exactly(v) if kind.startswith("float") else v for v in values])
