@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <queue>
@@ -43,6 +44,7 @@ std::vector<std::pair<Index, Index>> kinks_of(const TrainingSet& set, const TwoL
 void claim_deep(Claims& claims, const Dataset& data, const FitResult& r, const DeepNetwork& network,
                 const Matrix& Y, std::size_t k) {
   const Certificate& c = r.outputs[k].certificate;
+  if (!c.holds) return;
   const std::vector<bool> moving = layers_named(r.layers, network.depth(), network.outputs());
   const std::string number = r.separate.empty() ? "" : fmt::format("{}", k);
   const std::string name = claims.network("net" + number, network, moving);
@@ -68,7 +70,8 @@ void claim_fit(Claims& claims, const Dataset& data, const FitOptions& options, c
                                   steps_to_points(claims, points.standardization, points.center)),
                     data, r.conflicts, "zero loss is impossible: " + conflict_text(r.conflicts));
   }
-  if (!r.certificate.holds || claims.leaves_out(data)) return;
+  const auto holds = [](const OutputResult& output) { return output.certificate.holds; };
+  if (std::ranges::none_of(r.outputs, holds) || claims.leaves_out(data)) return;
   if (!r.separate.empty()) {
     const Matrix Y = targets(data);
     for (std::size_t k = 0; k < r.separate.size(); ++k)
@@ -85,6 +88,7 @@ void claim_fit(Claims& claims, const Dataset& data, const FitOptions& options, c
   for (std::size_t k = 0; k < r.outputs.size(); ++k) {
     const OutputResult& output = r.outputs[k];
     const Certificate& c = output.certificate;
+    if (!c.holds) continue;
     const TwoLayer& two = network.outputs[k];
     const bool last = c.kind == "output_weights";
     const std::string number = fmt::format("{}", k);

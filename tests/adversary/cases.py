@@ -6,10 +6,11 @@ import numpy as np
 
 from draw_conv import draw_conv
 from draw_graph import draw_graph
-from dual import ACTIVATIONS
+from network import PHI
 from run_conv import ConvRun
 from run_graph import told
 
+ACTIVATIONS = list(PHI)
 KINDS = ["certify", "width", "fit", "kernel", "memorize", "linear", "prove", "graph", "conv"]
 #: How often fit is asked for each.
 OPTIMIZERS = {"gd": 0.22, "gauss_newton": 0.4, "output_layer": 0.14, "sgd": 0.09, "flow": 0.07, "momentum": 0.08}

@@ -85,16 +85,6 @@ class Points:
         root = [arb(k).sqrt() for k in self.count]
         return symmetric(len(self.distinct), lambda i, j: self.cosine(i, j)[0] * root[i] * root[j])
 
-    def separation(self):
-        """The least distance up to sign of distinct points; None if there is one."""
-        least = None
-        for i in range(len(self.distinct)):
-            for j in range(i):
-                rho, sine = self.cosine(i, j)
-                distance = 2 * (arb.atan2(sine, abs(rho)) / 2).sin()
-                least = distance if least is None else least.min(distance)
-        return least
-
     def rank(self, members):
         return fmpq_mat([self.rows[self.distinct[k]] for k in members]).rank() if members else 0
 

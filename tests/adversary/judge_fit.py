@@ -1,4 +1,5 @@
-"""fit: certificates of given weights, by descending for real, by Newton's method and by exact linear systems."""
+"""fit: what is said beside its claims, and descent for real: steps are taken, and Newton's method looks for the exact
+network."""
 
 import re
 
@@ -63,8 +64,8 @@ def certificate(case, points, c, layer, y, polished):
         exact = net.misfit(r)
         yield Verdict("misfit", settled(exact <= c.misfit, exact > c.misfit),
                       f"||r|| <= {c.misfit!r}, exact {exact.str(10)}")
-    if c.lambda_min > 0:
-        K = (lambda: features_gram(net, W)) if features else (lambda: net.tangent(net.slopes(net.preactivations(W))))
+    if c.lambda_min > 0 and not features:
+        K = lambda: net.tangent(net.slopes(net.preactivations(W)))
         yield Verdict("lambda_min", spectrum.at_least(K, c.lambda_min, bits=(BITS, 600)),
                       f">= {c.lambda_min!r}, exact <= {spectrum.lowest_above(K()).str(10)}")  # fmt: skip
     if c.norm_J > 0 and not features:
@@ -77,10 +78,6 @@ def certificate(case, points, c, layer, y, polished):
     elif c.kind == "descent":
         yield from descend(net, W, c)
         yield newton(net, W, c)
-    elif c.kind == "existence":
-        yield existence(net, layer, W, c, polished)
-    elif c.kind == "output_weights":
-        yield output_weights(net, W, c)
     if polished is not None:
         yield rounding_level(net, polished)
 
@@ -134,79 +131,6 @@ def newton(net, W, c):
     distance = frobenius(V - W)
     near = distance <= arb(c.radius) * SLACK
     return Verdict("exact network", True if near else None, f"within {c.radius!r}; Newton's is at {distance.str(8)}")
-
-
-def existence(net, layer, W, c, polished):
-    """An exact network in a linear piece: from the polished weights, whose least |z| are the kinks; without them from
-    W, where signs that do not survive become kinks. The last move is a ball of solutions that keeps every sign."""
-    P = matrix(polished.W) if polished is not None else W
-    Z = net.preactivations(P)
-    live = [(i, j) for i in range(net.n) for j in range(net.m) if net.v[j] != 0]
-    held = sorted(live, key=lambda e: float(abs(Z[e[0]][e[1]])))[: c.kinks] if polished is not None else []
-    active = {e for e in live if Z[e[0]][e[1]] > 0}
-    for _ in range(20):
-        V, after = least_move(net, P, Z, active - set(held), held)
-        if V is None:
-            return Verdict("existence", None, "the linear system is singular")
-        on = active - set(held)
-        lost = [e for e in live if e not in held and not settles(after[e[0]][e[1]], e in on)]
-        if not lost:
-            distance = frobenius(V - W)
-            near = settled(distance <= c.radius, distance > c.radius)
-            return Verdict("existence", near or None,
-                           f"within {c.radius!r}; found at {distance.str(8)}, {c.kinks} kinks")
-        held = held + lost
-    return Verdict("existence", None, f"no linear piece is found; {len(held)} kinks at last, {c.kinks} printed")
-
-
-def settles(z, on):
-    return z >= 0 if on else z <= 0
-
-
-def least_move(net, P, Z, on, kinks):
-    """The least-norm solution of f = y and of z = 0 at the kinks, where entries `on` are active; and its Z."""
-    d = P.ncols()
-    equations, right = [], []
-    for i in range(net.n):
-        mine = [j for j in range(net.m) if (i, j) in on]
-        equations.append([net.v[j] * net.X[i, k] if j in mine else arb(0) for j in range(net.m) for k in range(d)])
-        right.append(net.y[i] - sum((net.v[j] * Z[i][j] for j in mine), arb(0)))
-    for i, j in kinks:
-        equations.append([net.X[i, k] if q == j else arb(0) for q in range(net.m) for k in range(d)])
-        right.append(-Z[i][j])
-    with precision(600):
-        A = arb_mat(equations)
-        try:
-            move = A.transpose() * (A * A.transpose()).solve(arb_mat([[x] for x in right]))
-        except ZeroDivisionError:
-            return None, None
-        V = P + arb_mat([[move[j * d + k, 0] for k in range(d)] for j in range(net.m)])
-        return V, net.preactivations(V)
-
-
-def features(net, W):
-    return arb_mat([[net.phi(z) for z in row] for row in net.preactivations(W)])
-
-
-def features_gram(net, W):
-    Phi = features(net, W)
-    K = Phi * Phi.transpose()
-    weight = [arb(c).sqrt() for c in net.count]
-    return [[K[i, j] * weight[i] * weight[j] for j in range(net.n)] for i in range(net.n)]
-
-
-def output_weights(net, W, c):
-    """The least-norm move of v, in balls: it solves the linear equations exactly."""
-    with precision(600):
-        Phi = features(net, W)
-        r = Phi * arb_mat([[v] for v in net.v]) - arb_mat([[y] for y in net.y])
-        try:
-            move = Phi.transpose() * (Phi * Phi.transpose()).solve(r)
-        except ZeroDivisionError:
-            return Verdict("output_weights", None, "Phi Phi^T is singular, or nearly")
-        distance = frobenius(move)
-        return Verdict("output_weights", settled(distance <= c.radius, distance > c.radius),
-                       f"within {c.radius!r}; least distance {distance.str(8)}")  # fmt: skip
 
 
 def rounding_level(net, polished):

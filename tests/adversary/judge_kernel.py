@@ -1,7 +1,6 @@
 """kernel.lambda_min: the proven bound of Sigma, Sigma~ and powers of the Gram matrix. Rows that coincide count each."""
 
-import dual
-import spectrum
+import judge_claims
 from exact import Points, exact_mean, pair, stored
 from verdict import Verdict
 
@@ -13,12 +12,7 @@ def judge(case, result):
     if not result.verified.holds:
         return []
     bound = result.verified.lambda_min
-    if len(points.distinct) < points.n:
-        return [Verdict("kernel: lambda_min", False, f"printed {bound!r}; equal points make it 0")]
     what, which = case.options["kernel"]
-    if what == "power":
-        build = lambda: dual.power(points, which)
-    else:
-        build = lambda: dual.kernel(points, which, features=what == "sigma_features")
-    return [Verdict("kernel: lambda_min", spectrum.at_least(build, bound),
-                    f"printed {bound!r}, exact <= {spectrum.lowest_above(build()).str(10)}")]  # fmt: skip
+    kernel = {"of": "power", "exponent": which} if what == "power" else \
+             {"of": "output" if what == "sigma_features" else "hidden", "activation": which}  # fmt: skip
+    return [Verdict("kernel: lambda_min", judge_claims.lambda_min(case, kernel, bound), f"printed {bound!r}")]

@@ -65,7 +65,7 @@ def statements(answer):
     """How many claims of each kind an answer asks for."""
     kinds = Counter()
     kinds["lambda_min"] = bool(answer.get("lambda_min_verified"))
-    kinds["separation"] = answer.get("separation", 0) > 0 and not answer["antipodal"]
+    kinds["separation"] = (answer.get("separation") or 0) > 0 and not answer["antipodal"]
     kinds["conflict"] = bool(answer.get("conflicts"))
     kinds["equal_points"] = bool(answer.get("duplicates"))
     kinds["antipodal"] = bool(answer.get("antipodal"))
@@ -83,7 +83,7 @@ def statements(answer):
         proof = output["certificate"]
         kinds[{"output_weights": "last_layer"}.get(proof["kind"], proof["kind"])] += proof["holds"]
     for network in answer.get("networks", []):
-        kinds["labels"] += network.get("right") is not None
+        kinds["labels"] += bool(network.get("right") or network.get("wrong"))
         kinds["existence"] += network["certificate"]["exists"]
         kinds["descent"] += network["certificate"]["descends"]
     factorisations = answer.get("factorizations")
