@@ -63,10 +63,11 @@ void claim_conflicts(Claims& claims, const std::string& points, const Dataset& d
 
 void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& options,
                    const CertifyResult& r) {
-  if (!options.normalize || claims.leaves_out(data)) return;
+  if (claims.leaves_out(data)) return;
   const RowOf row(data);
   const std::string x = claims.matrix("points", data.X);
-  const Json steps = steps_to_points(claims, data.standardization, r.center);
+  const Standardization& standard = standardization_for(data, options.normalize);
+  const Json steps = steps_to_points(claims, standard, r.center);
   claims.points("all", x, steps);
   // Of equal points one.
   std::vector<Index> rows(static_cast<std::size_t>(data.n()));
@@ -107,9 +108,8 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
   claim_conflicts(claims, "all", data, r.conflicts, line_with(r.conclusion, "No network"));
   RowMatrix made;
   if (!r.widths.empty())
-    claim_rows(claims, "all", data, r.activation, options.center, r.widths,
-               rank_bound(exact_points(data, standardization_for(data, true), made), r.center),
-               options.accuracy);
+    claim_rows(claims, "all", data, r.activation, options.center, options.normalize, r.widths,
+               rank_bound(exact_points(data, standard, made), r.center), options.accuracy);
   if (against.empty()) claim_theorems(claims, "all", data, r.activation, r.guarantees);
   if (!r.antipodal.empty()) {
     std::vector<std::pair<Index, Index>> pairs;

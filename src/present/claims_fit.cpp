@@ -63,8 +63,8 @@ void claim_deep(Claims& claims, const Dataset& data, const FitResult& r, const D
 }  // namespace
 
 void claim_fit(Claims& claims, const Dataset& data, const FitOptions& options, const FitResult& r) {
-  if (!r.conflicts.empty() && options.normalize && !claims.leaves_out(data)) {
-    const UnitPoints points = unit_points(data, options.center, true);
+  if (!r.conflicts.empty() && !claims.leaves_out(data)) {
+    const UnitPoints points = unit_points(data, options.center, options.normalize);
     claim_conflicts(claims,
                     claims.points("divided", claims.matrix("points", data.X),
                                   steps_to_points(claims, points.standardization, points.center)),
@@ -79,7 +79,7 @@ void claim_fit(Claims& claims, const Dataset& data, const FitOptions& options, c
   } else if (r.deep && r.outputs.size() == 1) {
     claim_deep(claims, data, r, *r.deep, targets(data), 0);
   }
-  if (r.deep || !r.network.normalize) return;
+  if (r.deep) return;
   const Network& network = r.network;
   claims.points("data", claims.matrix("points", data.X),
                 steps_to_points(claims, network.standardization, network.center));
@@ -115,7 +115,7 @@ void claim_fit(Claims& claims, const Dataset& data, const FitOptions& options, c
       exists["radius"] = hexadecimal(c.radius);
       // relu: the proof is at other weights, where some pre-activations are held at zero
       if (const TwoLayer& beside = r.witnesses.at(k); beside.v.size() > 0) {
-        if (!set) set = training_set(data, !network.center.empty(), true);
+        if (!set) set = training_set(data, !network.center.empty(), network.normalize);
         exists["witness"] =
             claims.network("beside" + number, layers_of(network.activation, beside), {true, false});
         const auto kinks = kinks_of(*set, beside, c.kinks);

@@ -23,8 +23,8 @@ void claim_fit(Claims& claims, const Dataset& data, const FitOptions& options, c
 /// Claims of rows about these points, all samples: that networks narrower than `too_few` are so, at points of
 /// this rank, and that gradient descent from pairs fits these labels, or any, to this accuracy.
 void claim_rows(Claims& claims, const std::string& points, const Dataset& data,
-                const std::string& activation_name, bool center, const std::vector<WidthRow>& rows,
-                Index rank, double accuracy);
+                const std::string& activation_name, bool center, bool normalize,
+                const std::vector<WidthRow>& rows, Index rank, double accuracy);
 /// Claims of the theorems about random weights at these points, all samples, whose lambda is verified.
 void claim_theorems(Claims& claims, const std::string& points, const Dataset& data,
                     const std::string& activation_name, const std::vector<Guarantee>& guarantees);

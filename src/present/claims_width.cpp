@@ -55,13 +55,14 @@ void claim_biased(Claims& claims, const Dataset& data, const WidthOptions& optio
   std::map<Index, Index> group_of;  // record -> group
   for (std::size_t g = 0; g < r.groups.size(); ++g)
     for (const Index record : r.groups[g]) group_of[record] = static_cast<Index>(g);
-  const std::vector<Index> distinct = unit_points(data, options.center, true).coincide.distinct;
+  const std::vector<Index> distinct = unit_points(data, options.center, options.normalize).coincide.distinct;
   std::vector<Index> groups;
   for (const Index i : distinct) groups.push_back(group_of.at(record_of(data, i)));
   Json& claim = claims.add(
       "biased", fmt::format("{} units with biases can have {}: {}", *row.width, row.about, row.says));
-  claim["points"] =
-      claims.points("distinct", "points", steps_to_points(claims, data.standardization, r.center), &distinct);
+  claim["points"] = claims.points(
+      "distinct", "points", steps_to_points(claims, standardization_for(data, options.normalize), r.center),
+      &distinct);
   claim["activation"] = activation_claim(r.activation);
   claim["groups"] = claims.integers("groups", groups);
   claim["width"] = static_cast<Index>(*row.width);
@@ -70,8 +71,8 @@ void claim_biased(Claims& claims, const Dataset& data, const WidthOptions& optio
 }  // namespace
 
 void claim_rows(Claims& claims, const std::string& points, const Dataset& data,
-                const std::string& activation_name, bool center, const std::vector<WidthRow>& rows,
-                Index rank, double accuracy) {
+                const std::string& activation_name, bool center, bool normalize,
+                const std::vector<WidthRow>& rows, Index rank, double accuracy) {
   std::optional<TrainingSet> set;
   for (const WidthRow& row : rows) {
     if (row.id == "too_few" && row.width && *row.width >= 2) {
@@ -83,7 +84,7 @@ void claim_rows(Claims& claims, const std::string& points, const Dataset& data,
     }
     const bool pairs = row.id == "these_labels" || row.id == "any_labels";
     if (!pairs || !row.width || !row.seed || !row.output_scale || !row.step || !row.steps) continue;
-    if (!set) set = training_set(data, center, true);
+    if (!set) set = training_set(data, center, normalize);
     claim_pairs(claims, points, data, *set, activation_name, row, accuracy);
   }
 }
@@ -118,11 +119,12 @@ void claim_theorems(Claims& claims, const std::string& points, const Dataset& da
 }
 
 void claim_width(Claims& claims, const Dataset& data, const WidthOptions& options, const WidthResult& r) {
-  if (!options.normalize || claims.leaves_out(data)) return;
+  if (claims.leaves_out(data)) return;
   claims.points("data", claims.matrix("points", data.X),
-                steps_to_points(claims, data.standardization, r.center));
+                steps_to_points(claims, standardization_for(data, options.normalize), r.center));
   claim_conflicts(claims, "data", data, r.conflicts, r.conclusion);
-  claim_rows(claims, "data", data, r.activation, options.center, r.rows, r.rank, options.accuracy);
+  claim_rows(claims, "data", data, r.activation, options.center, options.normalize, r.rows, r.rank,
+             options.accuracy);
   if (r.found) claim_fit(claims, data, {}, *r.found);
   if (const WidthRow* row = r.row("biased")) claim_biased(claims, data, options, r, *row);
   std::vector<Guarantee> published;

@@ -31,7 +31,8 @@ def judge(case, answer):
         claimed = Counter(claim["kind"] for claim in told.get("claims", []))
         claimed["exact network"] = claimed["existence"] + claimed["descent"]
         missing = statements(json.loads((run / "result.json").read_text())) - claimed
-        del missing["memorised"]  # of numbers, and of labels that rounding may decide, there is none
+        if case.kind == "memorize":
+            missing.clear()  # of outputs that rounding may decide there is none
         every = Verdict(f"{case.kind}: claims", "note" in told or not missing, f"said without a claim: {dict(missing)}")
         return [every, *(verdicts_of(run, case.kind) if "claims" in told else [])]
 
