@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "command.hpp"
@@ -38,7 +39,8 @@ std::string check_audit_property(const std::string& property) {
 }
 
 bool holds(const std::string& property, const AuditResult& result) {
-  if (property == "no-issues") return result.issues.empty();
+  if (property == "no-issues")
+    return std::ranges::none_of(result.issues, [](const LabelIssue& issue) { return issue.score < 0.5; });
   const auto most = most_noise(property);
   return most && result.noise_rate.value <= *most;
 }
@@ -80,7 +82,8 @@ void add_audit(Command& command, Session& session) {
       .type_name("DATA");
   command
       .option("--require", o.require,
-              "Exit with 1 unless this holds: no-issues, or noise<=x for the estimated fraction of wrong "
+              "Exit with 1 unless this holds: no-issues (no label is more likely wrong than right), or "
+              "noise<=x for the estimated fraction of wrong "
               "labels [none]")
       .check(check_audit_property, "PROPERTY")
       .repeated();

@@ -7,7 +7,7 @@ namespace zeroloss::app {
 void add_check(Command& command, Session& session) {
   command.about(
       "Decide again what a run folder says is proved, by a program that shares nothing with this one");
-  command.leave_arguments(/*help_too=*/false);  // they are the other program's
+  command.leave_arguments(/*help_too=*/true);  // they are the other program's
   command.runs([&session] {
     // The word "check" stands where the name of a program does, behind global options.
     auto arguments = session.arguments;

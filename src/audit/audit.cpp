@@ -28,7 +28,8 @@ using namespace internal;
 namespace {
 
 constexpr std::size_t kMostTwins = 1000;
-constexpr double kFar = 8.9;  // median absolute deviations: six standard ones of a normal
+constexpr double kMostly = 0.75;  // of a list that looks wrong
+constexpr double kFar = 8.9;      // median absolute deviations: six standard ones of a normal
 
 /// For each row of `asked` the first other row of `train` that has the same numbers, whatever the scale of
 /// features; train.n() where there is none.
@@ -164,12 +165,23 @@ std::string conclude(const AuditResult& r) {
     const std::string predicted = r.task == Task::regression
                                       ? fmt::format("{:.8g}", parsed_number(worst.predicted).value_or(0))
                                       : worst.predicted;
-    text = r.issues.size() == 1
-               ? fmt::format("1 of {} labels looks wrong: sample {}, for which {} is predicted.",
-                             with_commas(r.n), describe(worst.sample), predicted)
-               : fmt::format("{} of {} labels look wrong; sample {} most of all, for which {} is predicted.",
-                             with_commas(static_cast<Index>(r.issues.size())), with_commas(r.n),
-                             describe(worst.sample), predicted);
+    const auto listed = static_cast<Index>(r.issues.size());
+    double expected = 0;  // of them to be wrong
+    for (const LabelIssue& issue : r.issues) expected += 1 - issue.score;
+    const bool sure = r.task == Task::regression || expected >= kMostly * static_cast<double>(listed);
+    text = fmt::format("{} of {} labels {}", with_commas(listed), with_commas(r.n),
+                       sure ? (listed == 1 ? "looks wrong" : "look wrong")
+                            : (listed == 1 ? "is worth a look" : "are worth a look"));
+    if (!sure)
+      text += fmt::format(": {}{}",
+                          listed == 1
+                              ? fmt::format("it is wrong with a probability of {}", percentage(expected, 2))
+                              : fmt::format("about {} of them wrong", with_commas(std::lround(expected))),
+                          r.noise_rate.low < 0.01 ? ", perhaps none" : "");
+    text += listed == 1 ? fmt::format("{} sample {}, for which {} is predicted.", sure ? ":" : ";",
+                                      describe(worst.sample), predicted)
+                        : fmt::format("; sample {} most of all, for which {} is predicted.",
+                                      describe(worst.sample), predicted);
     text += others;
   }
   for (const std::string& caveat : r.caveats) text += " " + caveat;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "audit/noise_model.hpp"
+#include "audit/noise_rate.hpp"
 #include "audit/residual_model.hpp"
 #include "base/percentage.hpp"
 #include "linalg/median.hpp"
@@ -53,10 +54,30 @@ void add_caveats(const Dataset& train, const std::vector<Index>& labels, const s
         percentage(result.error, 2)));
 }
 
-NoiseModel model_of(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F,
-                    Progress& progress) {
-  NoiseModel model = noise_model(own.f, labels_of(train), nullptr, progress);
-  return &train == &asked ? model : noise_model(F, labels_of(asked), &model, progress);
+/// What explains the labels: one way, and averaged over all rates of wrong ones.
+struct Noise {
+  NoiseModel model;
+  IntegratedNoise integrated;
+};
+Noise noise_of(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F,
+               Progress& progress) {
+  const std::vector<Index> labels = labels_of(train);
+  Noise of_train{noise_model(own.f, labels, nullptr, progress), {}};
+  of_train.integrated = integrate_noise(own.f, labels, of_train.model, nullptr, progress);
+  if (&train == &asked) return of_train;
+  const std::vector<Index> theirs = labels_of(asked);
+  Noise noise{noise_model(F, theirs, &of_train.model, progress), {}};
+  noise.integrated = integrate_noise(F, theirs, noise.model, &of_train.integrated, progress);
+  return noise;
+}
+
+/// Keeps as many of the worst as labels are expected to be wrong, but all that are more likely wrong than
+/// right.
+void keep_expected(std::vector<LabelIssue>& issues, double expected) {
+  const auto wrong = std::ranges::count_if(issues, [](const LabelIssue& issue) { return issue.score < 0.5; });
+  const auto kept =
+      std::max(static_cast<std::size_t>(wrong), static_cast<std::size_t>(std::lround(expected)));
+  if (kept < issues.size()) issues.resize(kept);
 }
 
 void judge_classes(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F,
@@ -65,7 +86,7 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
   const auto& names = train.class_names;
   const Index c = F.cols();
   const std::vector<Index> labels = labels_of(asked);
-  const NoiseModel model = model_of(train, own, asked, F, progress);
+  const Noise noise = noise_of(train, own, asked, F, progress);
   std::vector<bool> known(static_cast<std::size_t>(c));  // predicted at all, of the predictor's own samples
   for (Index i = 0; i < own.f.rows(); ++i) {
     Index winner = 0;
@@ -77,28 +98,29 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
     Index winner = 0;
     F.row(i).maxCoeff(&winner);
     const Index label = labels[static_cast<std::size_t>(i)];
-    const double score = std::clamp(model.right(i), 0.0, 1.0);
-    const double confidence = std::clamp(model.labels(i, winner), 0.0, 1.0);
+    const double score = std::clamp(noise.integrated.right(i), 0.0, 1.0);
+    const double confidence = std::clamp(noise.model.labels(i, winner), 0.0, 1.0);
     result.scores.push_back(score);
     result.confidence.push_back(confidence);
     result.predicted.push_back(names[static_cast<std::size_t>(winner)]);
     if (!known[static_cast<std::size_t>(label)]) ++result.not_judged;
     if (winner == label) continue;
     ++wrong;
-    if (score < 0.5 && known[static_cast<std::size_t>(label)])
+    if (known[static_cast<std::size_t>(label)])
       result.issues.push_back({sample(asked, i), i, result.predicted.back(), score, confidence});
   }
   result.error = static_cast<double>(wrong) / static_cast<double>(asked.n());
+  sort_issues(result);
+  keep_expected(result.issues, static_cast<double>(asked.n()) - noise.integrated.right.sum());
 
   add_caveats(train, labels, known, result);
 
-  const NoiseEstimates estimates =
-      estimate_noise(F, labels, model, options.bootstrap, options.predictor.seed, progress);
-  result.noise_rate = estimates.rate;
+  const std::vector<Estimate> mistaken =
+      estimate_confusions(F, labels, noise.model, options.bootstrap, options.predictor.seed, progress);
+  result.noise_rate = noise.integrated.rate;
   for (Index j = 0; j < c; ++j)
     for (Index k = 0; k < c; ++k)
-      if (const Estimate& e = estimates.samples[static_cast<std::size_t>(j * c + k)];
-          j != k && e.value >= 0.5)
+      if (const Estimate& e = mistaken[static_cast<std::size_t>(j * c + k)]; j != k && e.value >= 0.5)
         result.confusions.push_back(
             {names[static_cast<std::size_t>(k)], names[static_cast<std::size_t>(j)], e});
   std::stable_sort(result.confusions.begin(), result.confusions.end(),

@@ -136,32 +136,6 @@ NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pse
 
 namespace {
 
-double rate_of(const NoiseFit& fit, const std::vector<Index>& labels) {
-  double right = 0;
-  for (std::size_t i = 0; i < labels.size(); ++i) right += fit.classes(static_cast<Index>(i), labels[i]);
-  return 1 - right / static_cast<double>(labels.size());
-}
-
-/// Logarithm of the odds that each label is right, if at least kLeastRate of all are wrong.
-Vector odds_of(const NoiseFit& fit, const Matrix& L, const std::vector<Index>& labels) {
-  const Index n = L.rows(), c = L.cols();
-  Matrix T = fit.transition;
-  if (rate_of(fit, labels) < kLeastRate) {
-    T.setConstant(kLeastRate / static_cast<double>(c - 1));
-    T.diagonal().setConstant(1 - kLeastRate);
-  }
-  const Matrix S = softmax(L, fit.sharpness);
-  Vector odds(n);
-  for (Index i = 0; i < n; ++i) {
-    const Index k = labels[static_cast<std::size_t>(i)];
-    double others = 0;
-    for (Index j = 0; j < c; ++j)
-      if (j != k) others += S(i, j) * T(j, k);
-    odds(i) = std::log(std::max(S(i, k) * T(k, k), 1e-300)) - std::log(std::max(others, 1e-300));
-  }
-  return odds;
-}
-
 /// Of each precision and kind of noise the best explanation, begun at the fits that have no link; weights are
 /// their probabilities, of labels that are not shown to them.
 std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labels,
@@ -231,29 +205,27 @@ NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const 
                                    like ? like->fits[static_cast<std::size_t>(k)].sharpness : 0, progress));
   }
   model.readings = like ? like->readings : readings_of(F, labels, model.fits, progress);
-  const double sharpness = (like ? like->fits : model.fits)[0].sharpness;
-  model.right = Vector::Zero(n);
+  model.sharpness = like ? like->sharpness : model.fits[0].sharpness;
   model.labels = Matrix::Zero(n, F.cols());
   for (Reading& reading : model.readings) {
-    Vector odds = Vector::Zero(n);
-    const Matrix made = linked(F, reading.link, sharpness);
+    const Matrix made = linked(F, reading.link, model.sharpness);
     for (int k = 0; k < kReadingFits; ++k) {
       progress.advance(1);
       const Matrix L = of_fit(made, k);
       NoiseFit fit = fit_noise(L, labels, pseudo_of(n, reading.pseudo),
                                like ? reading.fits[static_cast<std::size_t>(k)].sharpness : 0, progress);
-      odds += odds_of(fit, L, labels) / kReadingFits;
+
       model.labels += reading.weight / kReadingFits * fit.labels;
-      model.rate += reading.weight / kReadingFits * rate_of(fit, labels);
+
       if (!like) reading.fits.push_back(std::move(fit));
     }
-    model.right.array() += reading.weight / (1 + (-odds.array()).exp());
   }
   return model;
 }
 
-NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels, const NoiseModel& model,
-                              Index draws, std::uint64_t seed, Progress& progress) {
+std::vector<Estimate> estimate_confusions(const Matrix& F, const std::vector<Index>& labels,
+                                          const NoiseModel& model, Index draws, std::uint64_t seed,
+                                          Progress& progress) {
   const Index n = F.rows(), c = F.cols();
   const auto tally = [&](const Matrix& Q, const Vector& weights) {  // class x label
     Matrix counts = Matrix::Zero(c, c);
@@ -293,16 +265,12 @@ NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels,
     }
     return all;
   };
-  NoiseEstimates estimates;
-  estimates.rate =
-      of([&](const Matrix& m) { return std::max(0.0, 1 - m.trace() / static_cast<double>(n)); }, 1);
-  estimates.rate.low = std::min(estimates.rate.low, std::max(0.0, model.rate));
-  estimates.rate.high = std::max({estimates.rate.high, model.rate, unseen(n)});
+  std::vector<Estimate> samples;
   for (Index j = 0; j < c; ++j)
     for (Index k = 0; k < c; ++k)
-      estimates.samples.push_back(
-          j == k ? Estimate{} : of([&](const Matrix& m) { return m(j, k); }, static_cast<double>(n)));
-  return estimates;
+      samples.push_back(j == k ? Estimate{}
+                               : of([&](const Matrix& m) { return m(j, k); }, static_cast<double>(n)));
+  return samples;
 }
 
 }  // namespace zeroloss::internal

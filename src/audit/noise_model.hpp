@@ -35,17 +35,16 @@ struct Reading {
   std::vector<NoiseFit> fits;  ///< two, of either L of the linked outputs
 };
 
-/// What is not known of predictions is which L they are: F as it is or log(max(F, 0) + 0.1), which holds
+/// /// What is not known of predictions is which L they are: F as it is or log(max(F, 0) + 0.1), which holds
 /// where classes overlap; nor whether labels are wrong as often from any class to any other (n
-/// pseudo-samples) or not (10). Two fits, of either L, both with n, estimate rates; the third one, of F with
-/// 10, widens intervals. Probabilities are made by readings of the outputs, which say more about which labels
-/// are wrong, and nothing new about how many.
+/// pseudo-samples) or not (10). Two fits, of either L, both with n, estimate which classes are mistaken for
+/// others; the third one, of F with 10, widens intervals. Which labels are wrong, and how many, is said by
+/// readings of the outputs: integrate_noise().
 struct NoiseModel {
   std::vector<NoiseFit> fits;  ///< three
   std::vector<Reading> readings;
-  Vector right;              ///< n: P(label right), with at least 1 % wrong
   Matrix labels;             ///< n x c: P(label | x)
-  double rate = 0;           ///< of wrong labels, as the readings have it
+  double sharpness = 0;      ///< that the readings' links are relative to
   bool like_others = false;  ///< sharpness is that of other samples
 };
 
@@ -58,13 +57,11 @@ double noise_bytes(Index n, Index c, Index draws);
 NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const NoiseModel* like,
                        Progress& progress);
 
-/// Estimates, the mean of the first two fits, with the hull of all three intervals, 1.96 standard deviations
-/// of what each of them estimates from samples drawn anew, and of the readings' rate.
-struct NoiseEstimates {
-  Estimate rate;
-  std::vector<Estimate> samples;  ///< c x c by rows: of the class, labelled as; 0 on the diagonal
-};
-NoiseEstimates estimate_noise(const Matrix& F, const std::vector<Index>& labels, const NoiseModel& model,
-                              Index draws, std::uint64_t seed, Progress& progress);
+/// c x c by rows, 0 on the diagonal: samples of the class that are labelled as the other one. The mean of the
+/// first two fits, with the hull of all three intervals, 1.96 standard deviations of what each of them
+/// estimates from samples drawn anew.
+std::vector<Estimate> estimate_confusions(const Matrix& F, const std::vector<Index>& labels,
+                                          const NoiseModel& model, Index draws, std::uint64_t seed,
+                                          Progress& progress);
 
 }  // namespace zeroloss::internal

@@ -170,7 +170,8 @@ Index proved_label(const NetworkOutputs& network, const Matrix& f, const Matrix&
 DataError unfit_points(const Dataset& data, const std::string& takes, Index features) {
   const bool labels_inside = data.task == Task::none && data.X.cols() == features + 1;
   return DataError(fmt::format(
-      "{}: points have {} features, {}{}", data.name, data.X.cols(), takes,
+      "{}: points have {} features{}, {}{}", data.name, data.X.cols(),
+      data.feature_names.empty() ? "" : fmt::format(" ({})", excerpt(data.feature_names)), takes,
       labels_inside ? ": one may be the labels, and no column is called so: name it by `target=COLUMN`"
                     : ""));
 }

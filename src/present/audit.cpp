@@ -75,7 +75,7 @@ std::string issue_table(const AuditResult& r) {
                i.confidence ? fmt::format("{:.0f} %", 100 * *i.confidence) : "", names(i.against, !classes),
                names(i.support, !classes)});
   }
-  return "\nlabels that look wrong, worst first\n" + table.text("  ") +
+  return "\nlabels to look at, worst first\n" + table.text("  ") +
          more(r.issues.size(), kMostLines, "the JSON and the run folder");
 }
 

@@ -49,11 +49,15 @@ std::string in_single(const ProvedNetwork& p, bool classes, const std::string& b
                               ? fmt::format("outputs may be off by {}", above(p.single_error, 3))
                               : "numbers may leave its range";
   if (!classes) return off;
-  const bool rounds = behind.find("oftmax") < behind.size() || behind.find("igmoid") < behind.size();
+  std::string before;  // what stands behind the outputs and keeps their order but for rounding
+  for (const char* op : {"Sigmoid", "Softmax"})
+    if (behind.find(op + 1) < behind.size())
+      before =
+          fmt::format(" before {}, which may make two of them one: execution float32 decides that, too", op);
   return off +
          (p.single_samples.empty() ? ": no label above changes"
                                    : ": it may decide otherwise at " + samples(p.single_samples)) +
-         (rounds ? ", where what is behind the outputs makes no two numbers one" : "");
+         before;
 }
 
 void tell_proof(const DeepCertificate& c, Facts& fact) {

@@ -8,6 +8,7 @@
 
 #include "audit/logit_calibration.hpp"
 #include "audit/noise_model.hpp"
+#include "audit/noise_rate.hpp"
 #include "audit/sampled.hpp"
 #include "support/bounds.hpp"
 #include "zeroloss/base/random.hpp"
@@ -112,17 +113,18 @@ TEST(Overlap, PseudoSamplesSayInHowManyWaysLabelsAreWrong) {
 TEST(Overlap, RightLabelsOfOverlappingClassesAreNotNamedFirst) {
   const Sampled s = sampled(1200, 0.05, false, 9);
   const NoiseModel model = noise_model(s.F, s.labels, nullptr, silent);
+  const IntegratedNoise noise = integrate_noise(s.F, s.labels, model, nullptr, silent);
   double overlapping = 0, wrong = 0, weights = 0;
   int first = 0, second = 0;
   for (Index i = 0; i < 1200; ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (s.classes[at] > 1 || s.F(i, 1) < 0.8) continue;
     if (s.labels[at] == 0 && s.classes[at] == 0) {
-      overlapping += model.right(i);
+      overlapping += noise.right(i);
       ++first;
     }
     if (s.labels[at] > 1) {
-      wrong += model.right(i);
+      wrong += noise.right(i);
       ++second;
     }
   }
@@ -132,7 +134,7 @@ TEST(Overlap, RightLabelsOfOverlappingClassesAreNotNamedFirst) {
   EXPECT_LT(wrong / second, 0.1);
   for (const Reading& reading : model.readings) weights += reading.weight;
   EXPECT_NEAR(weights, 1, test::gamma_of(2 * static_cast<double>(model.readings.size()) + 1));
-  EXPECT_NEAR(model.rate, 0.05, 0.025) << "four standard deviations of the draw";
+  EXPECT_NEAR(noise.rate.value, 0.05, 0.025) << "four standard deviations of the draw";
 }
 
 // It is called so where others were cancelled while this one waited.
@@ -146,8 +148,12 @@ TEST(Overlap, CancelledBeforeItBegins) {
 TEST(Overlap, HoldsWhereNothingIsKnown) {
   const std::vector<Index> labels{0, 1, 0, 1};
   const Matrix nothing = Matrix::Constant(4, 2, 0.5);
-  EXPECT_TRUE(noise_model(nothing, labels, nullptr, silent).right.allFinite());
-  EXPECT_TRUE(noise_model(1e6 * Matrix::Identity(4, 2), labels, nullptr, silent).right.allFinite());
+  for (const Matrix& F : {nothing, Matrix(1e6 * Matrix::Identity(4, 2))}) {
+    const NoiseModel model = noise_model(F, labels, nullptr, silent);
+    const IntegratedNoise noise = integrate_noise(F, labels, model, nullptr, silent);
+    EXPECT_TRUE(noise.right.allFinite());
+    EXPECT_TRUE(noise.rate.value >= 0 && noise.rate.value <= noise.rate.high);
+  }
 }
 
 }  // namespace

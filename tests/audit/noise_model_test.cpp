@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "audit/noise_rate.hpp"
 #include "audit/sampled.hpp"
 #include "support/bounds.hpp"
 #include "zeroloss/base/random.hpp"
@@ -111,15 +112,12 @@ TEST(NoiseModel, IntervalsHoldTheRate) {
   for (int trial = 0; trial < kTrials; ++trial) {
     const Sampled s = sampled(400, symmetric(3, 0.1), 100 + static_cast<std::uint64_t>(trial));
     const NoiseModel model = noise_model(s.F, s.labels, nullptr, silent);
-    const NoiseEstimates e = estimate_noise(s.F, s.labels, model, 60, 0, silent);
+    const Estimate rate = integrate_noise(s.F, s.labels, model, nullptr, silent).rate;
     double wrong = 0;
     for (std::size_t i = 0; i < s.labels.size(); ++i) wrong += s.labels[i] != s.classes[i] ? 1 : 0;
-    held += e.rate.low <= wrong / 400 && wrong / 400 <= e.rate.high ? 1 : 0;
-    EXPECT_LE(e.rate.low, e.rate.value);
-    EXPECT_GE(e.rate.high, e.rate.value);
-    double sum = 0;
-    for (const Estimate& pair : e.samples) sum += pair.value;
-    EXPECT_NEAR(sum / 400, e.rate.value, test::gamma_of(400 + 9 + 20));  // sums over samples, of parts of 1
+    held += rate.low <= wrong / 400 && wrong / 400 <= rate.high ? 1 : 0;
+    EXPECT_LE(rate.low, rate.value);
+    EXPECT_GE(rate.high, rate.value);
   }
   EXPECT_GE(held, 34) << "0.95 of 40 is 38; below 34 with probability 0.003";
 }
@@ -132,17 +130,22 @@ TEST(NoiseModel, LabelsThatAreAllAsPredictedAreRight) {
     F(i, i % 2) = 1;
   }
   const NoiseModel model = noise_model(F, labels, nullptr, silent);
-  for (Index i = 0; i < 50; ++i) EXPECT_GT(model.right(i), 0.99);
-  EXPECT_LT(estimate_noise(F, labels, model, 40, 0, silent).rate.high, 0.07) << "0.058: 3 in 50";
+  const IntegratedNoise noise = integrate_noise(F, labels, model, nullptr, silent);
+  for (Index i = 0; i < 50; ++i) EXPECT_GT(noise.right(i), 0.99);
+  EXPECT_EQ(noise.rate.low, 0);
+  // Half of the likelihood of 50 that are right is (1 - q)^25, of which 2.5 % lie above.
+  EXPECT_LT(noise.rate.high, 1 - std::pow(0.025, 1 / 26.0));
+  EXPECT_GT(noise.rate.high, 0.1);
 }
 
 TEST(NoiseModel, NoBitDependsOnTheNumberOfDrawsBeforeOrThreads) {
   const Sampled s = sampled(200, symmetric(3, 0.2), 4);
   const NoiseModel model = noise_model(s.F, s.labels, nullptr, silent);
-  const auto a = estimate_noise(s.F, s.labels, model, 40, 7, silent),
-             b = estimate_noise(s.F, s.labels, model, 40, 7, silent);
-  EXPECT_EQ(a.rate.low, b.rate.low);
-  EXPECT_NE(a.rate.low, estimate_noise(s.F, s.labels, model, 40, 8, silent).rate.low);
+  const auto low = [&](std::uint64_t seed) {
+    return estimate_confusions(s.F, s.labels, model, 40, seed, silent)[1].low;
+  };
+  EXPECT_EQ(low(7), low(7));
+  EXPECT_NE(low(7), low(8));
 }
 
 }  // namespace

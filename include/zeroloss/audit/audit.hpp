@@ -72,7 +72,7 @@ void fields(T& r, const Visitor& visit) {
       r.influence);
 }
 
-/// A label that is more likely wrong than right.
+/// /// A label that is worth a look.
 struct LabelIssue {
   Sample sample;
   Index position = 0;                     ///< in the data set
@@ -154,13 +154,15 @@ struct AuditResult {
   std::vector<double> scores;          ///< n: probability that the label is right
   std::vector<std::string> predicted;  ///< n classes or numbers, each without its own sample
   std::vector<double> confidence;      ///< n: how often labels agree with such a prediction; classification
-  std::vector<LabelIssue> issues;      ///< worst first: score < 1/2 and another class is predicted
-  Estimate noise_rate;                 ///< fraction of wrong labels
-  std::vector<Confusion> confusions;   ///< most first: half a sample or more is expected
-  std::vector<Twins> twins;            ///< nearest first
-  std::vector<Outlier> outliers;       ///< farthest first
-  Index not_judged = 0;                ///< labels of which nothing is said, right or wrong; see caveats
-  std::vector<std::string> caveats;    ///< what these data do not tell, a sentence each
+  /// Worst first, another class being predicted: as many as are expected to be wrong, and all with score <
+  /// 1/2; regression: these.
+  std::vector<LabelIssue> issues;
+  Estimate noise_rate;                ///< fraction of wrong labels
+  std::vector<Confusion> confusions;  ///< most first: half a sample or more is expected
+  std::vector<Twins> twins;           ///< nearest first
+  std::vector<Outlier> outliers;      ///< farthest first
+  Index not_judged = 0;               ///< labels of which nothing is said, right or wrong; see caveats
+  std::vector<std::string> caveats;   ///< what these data do not tell, a sentence each
   double seconds = 0;
 };
 template <Is<AuditResult> T, class Visitor>
@@ -182,7 +184,12 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"predicted", "Of every sample, without it: class or number."}, r.predicted);
   visit(Field{"confidence", "Of every sample: how often labels agree with predictions like its own."},
         r.confidence);
-  visit(Field{"issues", "Labels that are more likely wrong than right, worst first."}, r.issues);
+  visit(
+      Field{
+          "issues",
+          "Labels that are worth a look, worst first: as many as are expected to be wrong, and all that are "
+          "more likely wrong than right."},
+      r.issues);
   visit(Field{"noise_rate", "Fraction of wrong labels, with its 95 % interval."}, r.noise_rate);
   visit(Field{"confusions", "Samples of one class that are labelled as another, most first."}, r.confusions);
   visit(Field{"twins", "Samples that are next to equal, nearest first."}, r.twins);

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import copy
 import functools
 import importlib
 import importlib.util
+import io
 import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,13 @@ def _folder() -> str:
     return folder
 
 
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """What an exporter prints of a graph that it fails at is longer than a screen."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
 def _new_file(kind: str) -> Path:
     return Path(tempfile.mkdtemp(dir=_folder())) / f"{kind}.onnx"
 
@@ -39,7 +48,9 @@ def _require(*packages: str) -> None:
 
 
 def _written_by_torch(module: Any, sizes: Sequence[int] | None, file: Path) -> str:
-    """Returns what wrote the file. Nothing is folded: its constants are the numbers of the module."""
+    """Returns what wrote the file. The first way folds nothing: constants are the numbers of the module. The second one
+    writes what the first cannot, and rounds what it folds.
+    """
     from .torch_network import plain_module
 
     if sizes is None:
@@ -56,11 +67,11 @@ def _written_by_torch(module: Any, sizes: Sequence[int] | None, file: Path) -> s
     except AttributeError:  # of a PyTorch that has no other way any more
         ways = []
     if importlib.util.find_spec("onnxscript"):
-        ways.append({"dynamo": True, "optimize": False, "verbose": False, "external_data": False})
+        ways.append({"dynamo": True, "verbose": False, "external_data": False})
     failure: Exception | None = None
     for way in ways:
         try:
-            with torch.no_grad(), warnings.catch_warnings():
+            with torch.no_grad(), warnings.catch_warnings(), _silence():
                 warnings.simplefilter("ignore")
                 torch.onnx.export(module, (example,), str(file), **way)
             return "torch.onnx.export"

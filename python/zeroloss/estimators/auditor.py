@@ -45,7 +45,8 @@ class LabelAuditor(Pickled):
     confidence_ : array of shape (n,), or None
         How often labels agree with predictions like this one; None of a regression.
     issues_ : array of row numbers
-        Labels that are more likely wrong than right, worst first.
+        Labels to look at, worst first: as many as are expected to be wrong, and all that are more likely wrong than
+        right.
     is_issue_ : array of shape (n,), bool
     noise_rate_ : float
         Estimated fraction of wrong labels.
@@ -102,16 +103,17 @@ class LabelAuditor(Pickled):
         return self
 
     def fit_predict(self, X: npt.ArrayLike, y: npt.ArrayLike) -> npt.NDArray[np.int_]:
-        """+1 for each label that looks right, -1 for one that looks wrong, as outlier detectors say it."""
+        """-1 for each label in `issues_`, +1 for all others, as outlier detectors say it."""
         return np.where(self.fit(X, y).is_issue_, -1, 1)
 
     def fit_resample(self, X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Any, Any]:
-        """X and y without the labels that look wrong.
+        """X and y without the labels that are more likely wrong than right.
 
         For pipelines of imbalanced-learn, which call it on training data alone: a test set that lacks what a model
         contradicts makes every model look better than it is.
         """
-        kept = np.flatnonzero(~self.fit(X, y).is_issue_)
+        self.fit(X, y)
+        kept = np.flatnonzero(~(self.is_issue_ & (self.scores_ < 0.5)))
         return _safe_indexing(X, kept), _safe_indexing(y, kept)
 
     def audit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> AuditResult:

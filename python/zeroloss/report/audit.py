@@ -43,7 +43,7 @@ def _numbers(r: Json, test: Json) -> Facts:
     return [
         ("wrong labels, estimated (95 % interval)",
          Html(f"{percent(rate.get('value'))} ({interval(rate, 100)})") if rate and judged else None),
-        ("labels that look wrong", Html(f"{number(len(r.get('issues') or []))} of {number(r.get('n'))}")),
+        ("labels to look at", Html(f"{number(len(r.get('issues') or []))} of {number(r.get('n'))}")),
         ("labels that cannot be judged", r.get("not_judged") or None),
         wrong,
         ("whose labels", test.get("data")),

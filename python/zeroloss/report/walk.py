@@ -25,7 +25,7 @@ def walk(run: Run, r: Json) -> Content:
     cards = [_card(issue, pictures, others, features.get(issue.get("sample")) or []) for issue in shown]
     digest = (tested or r).get("digest") or run.data
     return [
-        tag("h2", "Labels that look wrong"),
+        tag("h2", "Labels to look at"),
         tag("p", "The predictor was not shown the label it judges. Decide for each whether the label is right.",
             f" The {MOST} worst of {len(issues):,}; scores.csv has all." if len(issues) > MOST else "", class_="note"),
         tag("p", "Correct test labels, by looking at the samples. Never drop one because a model contradicts it: that "
