@@ -52,7 +52,7 @@ void add_names(Class& answer, Asked asked) {
 
 void bind_parts(nb::module_& m) {
   bind_result<Reason>(m, "Reason", "A training sample and what it does to a prediction.");
-  bind_result<LabelIssue>(m, "LabelIssue", "A label that is more likely wrong than right.");
+  bind_result<LabelIssue>(m, "LabelIssue", "A label that is worth a look.");
   bind_result<Estimate>(m, "Estimate", "An estimate with its 95 % interval.");
   bind_result<Confusion>(m, "Confusion", "How many samples of one class are labelled as another.");
   bind_result<Twins>(m, "Twins", "Two samples that are next to equal.");

@@ -366,7 +366,7 @@ def test_an_audit_says_first_how_many_labels_are_wrong():
     run, page = page_of(run_of("audit"))
     rate = run.result["noise_rate"]
     assert f"({100 * rate['low']:.1f} to {100 * rate['high']:.1f})" in page.text("dd", "|").split("|")[0]
-    order = ["Labels that look wrong", "Figure", "Classes that are mistaken for others", "How this was made"]
+    order = ["Labels to look at", "Figure", "Classes that are mistaken for others", "How this was made"]
     assert [heading for heading in headings(page) if heading in order] == order
     assert page.text("h1").lower().startswith(run.result["conclusion"][:20].lower())
 
