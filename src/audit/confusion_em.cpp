@@ -11,7 +11,6 @@
 namespace zeroloss::internal {
 namespace {
 
-constexpr int kMostTurns = 40;
 constexpr int kStepsOfATurn = 8;     // of each but the first
 constexpr double kEndsTurns = 1e-6;  // change of the likelihood of a sample that ends them
 
@@ -77,24 +76,42 @@ double log_evidence(const Matrix& counts, double pseudo) {
   return sum;
 }
 
+Explaining::Explaining(const LogitCalibration& link, const std::vector<Index>& labels, double pseudo,
+                       Matrix classes)
+    : link_(&link),
+      labels_(&labels),
+      pseudo_(pseudo),
+      before_(-std::numeric_limits<double>::infinity()),
+      classes_(std::move(classes)),
+      B_(Matrix::Zero(classes_.cols() + 1, classes_.cols())) {}
+
+void Explaining::turn(int most, const Progress& progress) {
+  for (int step = 0; step < most && !ended_ && !progress.cancelled(); ++step) {
+    const bool first = T_.size() == 0;
+    T_ = transitions(tally(classes_, *labels_), pseudo_);
+    B_ = link_->fit(classes_, std::move(B_), first ? kMostLinkSteps : kStepsOfATurn, progress);
+    classes_ = softmax(link_->logits(B_), 1);
+    const double now = weigh(T_, *labels_, classes_);
+    ended_ = std::abs(now - before_) < kEndsTurns * static_cast<double>(labels_->size());
+    before_ = now;
+  }
+}
+
+double Explaining::evidence(bool nearly, const Progress& progress) const {
+  if (progress.cancelled() || T_.size() == 0) return 0;
+  const Matrix counts = tally(classes_, *labels_);
+  Matrix without = softmax(
+      nearly ? link_->logits_nearly_without(classes_, B_) : link_->logits_without(classes_, B_, progress), 1);
+  const double likeliest = (counts.array() * T_.array().max(1e-300).log()).sum();
+  return weigh(T_, *labels_, without) + log_evidence(counts, pseudo_) - likeliest;
+}
+
 Explanation explain(const Matrix& F, const std::vector<Index>& labels, double sharpness, double precision,
                     double pseudo, Matrix classes, const Progress& progress) {
   const LogitCalibration link(F, sharpness, precision);
-  Matrix B = Matrix::Zero(F.cols() + 1, F.cols()), T;
-  double before = -std::numeric_limits<double>::infinity();
-  for (int step = 0; step < kMostTurns && !progress.cancelled(); ++step) {
-    T = transitions(tally(classes, labels), pseudo);
-    B = link.fit(classes, std::move(B), step == 0 ? kMostLinkSteps : kStepsOfATurn, progress);
-    classes = softmax(link.logits(B), 1);
-    const double now = weigh(T, labels, classes);
-    if (std::abs(now - before) < kEndsTurns * static_cast<double>(labels.size())) break;
-    before = now;
-  }
-  if (progress.cancelled()) return {};
-  const Matrix counts = tally(classes, labels);
-  Matrix without = softmax(link.logits_without(classes, B, progress), 1);
-  const double likeliest = (counts.array() * T.array().max(1e-300).log()).sum();
-  return {std::move(B), weigh(T, labels, without) + log_evidence(counts, pseudo) - likeliest};
+  Explaining one(link, labels, pseudo, std::move(classes));
+  one.turn(kMostTurns, progress);
+  return one.explanation(progress);
 }
 
 }  // namespace zeroloss::internal

@@ -33,9 +33,14 @@ Matrix softmax(const Matrix& F, double scale) {
   return S;
 }
 
-LogitCalibration::LogitCalibration(const Matrix& F, double sharpness, double precision)
+LogitCalibration::LogitCalibration(const Matrix& F, double sharpness, double precision, bool compared)
     : X_(with_one(F)), scaled_(sharpness * F), precision_(precision) {
   Matrix bound = X_.transpose() * X_ / 2;
+  if (compared) {
+    const SymmetricEigen of = symmetric_eigen(2 * bound);
+    values_ = of.values.cwiseMax(0);
+    squared_ = (X_ * of.vectors).cwiseAbs2();
+  }
   bound.diagonal().array() += precision;
   factor_ = cholesky(bound);
 }
@@ -76,6 +81,18 @@ Matrix LogitCalibration::logits_without(const Matrix& Q, const Matrix& B, const 
     without.col(j).array() +=
         h.array() * (S.col(j) - Q.col(j)).array() / (1 - h.array() * w.array()).max(kLeastRest);
   }
+  return without;
+}
+
+Matrix LogitCalibration::logits_nearly_without(const Matrix& Q, const Matrix& B) const {
+  Matrix without = logits(B);
+  const Matrix S = softmax(without, 1);
+  const Matrix W = S.array() * (1 - S.array());
+  const Eigen::RowVectorXd mean = W.colwise().mean();
+  // H_j is nearly mean_j X^T X + precision.
+  const Matrix inverse = (((values_ * mean).array() + precision_).inverse()).matrix();
+  const Matrix h = squared_ * inverse;
+  without.array() += h.array() * (S - Q).array() / (1 - h.array() * W.array()).max(kLeastRest);
   return without;
 }
 

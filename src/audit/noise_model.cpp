@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -22,6 +23,7 @@ constexpr double kFloor = 0.1;                        // of the logarithm
 constexpr std::array kPrecisions = {0.1, 1.0, 10.0};  // of the link's entries
 constexpr Index kExplained = 10'000;                  // samples that readings are found with
 constexpr double kLeastWeight = 1e-3;
+constexpr Index kManyClasses = 30;  // of which not every way is gone to its end
 constexpr int kMostSteps = 300;
 constexpr int kStepsOfADraw = 24;
 
@@ -136,10 +138,17 @@ NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pse
 
 namespace {
 
+/// A way to explain the labels, and where it was begun.
+struct Attempt {
+  Explaining explaining;
+  double precision, pseudo, evidence = 0;
+  Matrix link = {};
+};
+
 /// Of each precision and kind of noise the best explanation, begun at the fits that have no link; weights are
 /// their probabilities, of labels that are not shown to them.
 std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labels,
-                                 const std::vector<NoiseFit>& fits, const Progress& progress) {
+                                 const std::vector<NoiseFit>& fits, Progress& progress) {
   const Index n = F.rows(), m = std::min(n, kExplained);
   std::vector<Index> rows, some;
   for (Index i = 0; i < m; ++i) {
@@ -148,36 +157,57 @@ std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labe
   }
   const Matrix shown = F(rows, Eigen::all), plain = fits[0].classes(rows, Eigen::all),
                few = fits[2].classes(rows, Eigen::all);
-  std::vector<Reading> attempts;
-  for (const double precision : kPrecisions)
-    for (const double pseudo : kPseudo) attempts.push_back({{}, precision, pseudo, 0, {}});
-  {
-    const Threads threads(static_cast<double>(m * F.cols() * F.cols()) * 1000);
-    const SerialBlas serial;
-    parallel_for(std::ssize(attempts), [&](Index a) {
-      Reading& one = attempts[static_cast<std::size_t>(a)];
-      if (progress.cancelled()) return;
-      const auto from = [&](const Matrix& classes) {
-        return explain(shown, some, fits[0].sharpness, one.precision, pseudo_of(m, one.pseudo), classes,
-                       progress);
-      };
-      Explanation best = from(plain);
-      if (one.pseudo > 0)
-        if (Explanation other = from(few); other.evidence > best.evidence) best = std::move(other);
-      one.link = std::move(best.link);
-      one.weight = best.evidence;
-    });
+  std::vector<LogitCalibration> links;
+  const bool many = F.cols() > kManyClasses;
+  links.reserve(kPrecisions.size());
+  std::vector<Attempt> attempts;
+  const Threads threads(static_cast<double>(m * F.cols() * F.cols()) * 1000);
+  const SerialBlas serial;
+  for (const double precision : kPrecisions) {
+    links.emplace_back(shown, fits[0].sharpness, precision, many);
+    for (const double pseudo : kPseudo)
+      for (const Matrix* classes : {&plain, &few})
+        if (pseudo > 0 || classes == &plain)
+          attempts.push_back(
+              {Explaining(links.back(), some, pseudo_of(m, pseudo), *classes), precision, pseudo});
   }
+  const auto each = [&](const auto& f) {
+    progress.advance(1);
+    parallel_for(std::ssize(attempts), [&](Index a) {
+      if (!progress.cancelled()) f(attempts[static_cast<std::size_t>(a)]);
+    });
+  };
+  if (many)  // the worse half goes twice
+    for (const int turns : {2, 4}) {
+      each([&](Attempt& one) {
+        one.explaining.turn(turns, progress);
+        one.evidence = one.explaining.evidence(/*nearly=*/true, progress);
+      });
+      progress.check();
+      std::ranges::stable_sort(attempts, std::greater{}, &Attempt::evidence);
+      attempts.erase(attempts.begin() + (std::ssize(attempts) + 1) / 2, attempts.end());
+    }
+  each([&](Attempt& one) {
+    one.explaining.turn(kMostTurns, progress);
+    Explanation best = one.explaining.explanation(progress);
+    one.link = std::move(best.link);
+    one.evidence = best.evidence;
+  });
   progress.check();
   double most = -std::numeric_limits<double>::infinity(), sum = 0;
-  for (const Reading& one : attempts) most = std::max(most, one.weight);
+  for (const Attempt& one : attempts) most = std::max(most, one.evidence);
   std::vector<Reading> readings;
-  for (Reading& one : attempts) {
-    one.weight = std::exp(one.weight - most);
-    if (!(one.weight >= kLeastWeight)) continue;
-    sum += one.weight;
-    readings.push_back(std::move(one));
-  }
+  for (const double precision : kPrecisions)
+    for (const double pseudo : kPseudo) {
+      Attempt* best = nullptr;  // of the starts
+      for (Attempt& one : attempts)
+        if (one.precision == precision && one.pseudo == pseudo && (!best || one.evidence > best->evidence))
+          best = &one;
+      const double weight = best ? std::exp(best->evidence - most) : 0;
+      if (!(weight >= kLeastWeight)) continue;
+      sum += weight;
+      readings.push_back({std::move(best->link), precision, pseudo, weight, {}});
+    }
   if (readings.empty()) return {{Matrix::Zero(F.cols() + 1, F.cols()), 0, 0, 1, {}}};
   for (Reading& reading : readings) reading.weight /= sum;
   return readings;

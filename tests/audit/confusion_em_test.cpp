@@ -137,6 +137,38 @@ TEST(Overlap, RightLabelsOfOverlappingClassesAreNotNamedFirst) {
   EXPECT_NEAR(noise.rate.value, 0.05, 0.025) << "four standard deviations of the draw";
 }
 
+// // Of many classes the ways that explain the labels worse are left early.
+TEST(Overlap, ManyClassesKeepTheBetterWays) {
+  constexpr Index kClasses = 32, kSamples = 640;
+  Random random(3, Stream::labels);
+  Sampled s{Matrix(kSamples, kClasses), {}, {}};
+  for (Index i = 0; i < kSamples; ++i) {
+    const Index k = i % kClasses;
+    for (Index j = 0; j < kClasses; ++j) s.F(i, j) = (j == k ? 0.8 : 0.006) + 0.08 * random.normal();
+    s.classes.push_back(k);
+    s.labels.push_back(random.uniform() < 0.1 ? (k + 1) % kClasses : k);
+  }
+  const NoiseModel model = noise_model(s.F, s.labels, nullptr, silent);
+  EXPECT_LE(std::ssize(model.readings), 4);
+  EXPECT_GT(model.readings.front().pseudo, 0) << "labels are wrong in one way";
+  const IntegratedNoise noise = integrate_noise(s.F, s.labels, model, nullptr, silent);
+  for (Index i = 0; i < kSamples; ++i) {
+    const bool right = s.labels[static_cast<std::size_t>(i)] == s.classes[static_cast<std::size_t>(i)];
+    EXPECT_EQ(noise.right(i) > 0.5, right) << i;
+  }
+}
+
+// Links are compared by nearly what they are.
+TEST(LogitCalibration, NearlyWithoutASampleIsNearTheLogitsWithoutIt) {
+  const Sampled s = sampled(400, 0.05, false, 2);
+  const LogitCalibration link(s.F, 5, 1, /*compared=*/true);
+  const Matrix Q = softmax(s.F, 8), B = link.fit(Q, Matrix::Zero(5, 4));
+  const Matrix moved = link.logits_without(Q, B) - link.logits(B),
+               nearly = link.logits_nearly_without(Q, B) - link.logits(B);
+  EXPECT_GT(moved.norm(), 0);
+  EXPECT_GT(moved.cwiseProduct(nearly).sum(), 0.9 * moved.norm() * nearly.norm());
+}
+
 // It is called so where others were cancelled while this one waited.
 TEST(Overlap, CancelledBeforeItBegins) {
   std::atomic<bool> cancel{true};
