@@ -8,6 +8,7 @@
 #include "network.hpp"
 #include "progress.hpp"
 #include "symmetric.hpp"
+#include "tangent.hpp"
 #include "verdict.hpp"
 
 namespace check {

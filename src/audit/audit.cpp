@@ -156,7 +156,7 @@ std::string conclude(const AuditResult& r) {
   } else if (r.issues.empty()) {
     text =
         fmt::format("No label of {} looks wrong.", count(r.n - r.not_judged, "sample", "samples")) + others;
-    if (r.noise_rate.low >= 0.01)
+    if (r.noise_rate.low >= 0.01 && r.noise_rate.low * static_cast<double>(r.n) >= 1)
       text = fmt::format("No single label of {} stands out as wrong, though some {} seem to be.{}",
                          count(r.n - r.not_judged, "sample", "samples"), percentage(r.noise_rate.value, 2),
                          others);
@@ -173,18 +173,20 @@ std::string conclude(const AuditResult& r) {
                        sure ? (listed == 1 ? "looks wrong" : "look wrong")
                             : (listed == 1 ? "is worth a look" : "are worth a look"));
     if (!sure)
-      text += fmt::format(": {}{}",
-                          listed == 1
-                              ? fmt::format("it is wrong with a probability of {}", percentage(expected, 2))
-                              : fmt::format("about {} of them wrong", with_commas(std::lround(expected))),
-                          r.noise_rate.low < 0.01 ? ", perhaps none" : "");
+      text += fmt::format(
+          ": {}{}",
+          listed == 1      ? fmt::format("it is wrong with a probability of {}", percentage(expected, 2))
+          : expected < 0.5 ? std::string("at most one of them is likely wrong")
+                           : fmt::format("about {} of them wrong", with_commas(std::lround(expected))),
+          expected >= 0.5 && listed > 1 && r.noise_rate.low == 0 ? ", perhaps none" : "");
     text += listed == 1 ? fmt::format("{} sample {}, for which {} is predicted.", sure ? ":" : ";",
                                       describe(worst.sample), predicted)
                         : fmt::format("; sample {} most of all, for which {} is predicted.",
                                       describe(worst.sample), predicted);
     text += others;
   }
-  for (const std::string& caveat : r.caveats) text += " " + caveat;
+  for (const std::string& caveat : r.caveats)
+    text = caveat.starts_with(kSayLittle) ? caveat + " " + text : text + " " + caveat;
   return text;
 }
 

@@ -94,6 +94,7 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
     known[static_cast<std::size_t>(winner)] = true;
   }
   Index wrong = 0;
+  double expected = 0;  // wrong labels, of those that can be judged
   for (Index i = 0; i < asked.n(); ++i) {
     Index winner = 0;
     F.row(i).maxCoeff(&winner);
@@ -103,7 +104,10 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
     result.scores.push_back(score);
     result.confidence.push_back(confidence);
     result.predicted.push_back(names[static_cast<std::size_t>(winner)]);
-    if (!known[static_cast<std::size_t>(label)]) ++result.not_judged;
+    if (known[static_cast<std::size_t>(label)])
+      expected += 1 - score;
+    else
+      ++result.not_judged;
     if (winner == label) continue;
     ++wrong;
     if (known[static_cast<std::size_t>(label)])
@@ -111,13 +115,14 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
   }
   result.error = static_cast<double>(wrong) / static_cast<double>(asked.n());
   sort_issues(result);
-  keep_expected(result.issues, static_cast<double>(asked.n()) - noise.integrated.right.sum());
+  keep_expected(result.issues, expected);
 
   add_caveats(train, labels, known, result);
 
   const std::vector<Estimate> mistaken =
       estimate_confusions(F, labels, noise.model, options.bootstrap, options.predictor.seed, progress);
   result.noise_rate = noise.integrated.rate;
+  if (2 * result.not_judged > asked.n()) result.noise_rate.low = 0, result.noise_rate.high = 1;
   for (Index j = 0; j < c; ++j)
     for (Index k = 0; k < c; ++k)
       if (const Estimate& e = mistaken[static_cast<std::size_t>(j * c + k)]; j != k && e.value >= 0.5)

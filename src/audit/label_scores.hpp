@@ -5,6 +5,9 @@
 
 namespace zeroloss::internal {
 
+/// How a caveat begins that says more than what follows.
+constexpr const char* kSayLittle = "The features say ";
+
 /// The class of this name.
 Index class_of(const Dataset& data, const std::string& name);
 

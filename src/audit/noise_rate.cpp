@@ -179,18 +179,22 @@ void add_right(const Matrix& L, const std::vector<Index>& labels, double scale, 
 Estimate estimate_of(const Vector& posterior, const FineRates& fine) {
   Estimate rate{posterior.dot(fine.at), 0, kMost};
   const auto quantile = [&](double of) {
-    double sum = 0, last = 0;
-    for (Index k = 0; k < kFineRates; ++k, last = sum) {
+    double sum = 0, last = 0;  // up to the middle of what a rate stands for
+    for (Index k = 0; k < kFineRates; ++k) {
+      const double middle = sum + posterior(k) / 2;
+      if (middle >= of)
+        return k == 0 ? fine.at(0)
+                      : fine.at(k - 1) + (fine.at(k) - fine.at(k - 1)) * (of - last) / (middle - last);
+      last = middle;
       sum += posterior(k);
-      if (sum < of) continue;
-      return k == 0 ? fine.at(0)
-                    : fine.at(k - 1) + (fine.at(k) - fine.at(k - 1)) * (of - last) / (sum - last);
     }
     return kMost;
   };
   rate.low = quantile(0.025);
   if (rate.low < kRates[0]) rate.low = 0;  // rates below the least are not told from it
   rate.high = quantile(0.975);
+  if (rate.high > kRates.back()) rate.high = 1;  // nor those above the largest
+  rate.low = std::min(rate.low, rate.value), rate.high = std::max(rate.high, rate.value);
   return rate;
 }
 

@@ -126,8 +126,11 @@ bool same_numbers(const OnnxNumbers& a, const OnnxNumbers& b) {
 // Whether something of the file is of a type, as far as it says.
 bool has_type(const OnnxGraph& graph, OnnxType type) {
   const auto cast_to = [&](const OnnxNode& node) {
+    // Of ai.onnx.ml those that compute do so in float32.
+    static constexpr std::array kInSingle{"Imputer", "LinearClassifier", "LinearRegressor", "Normalizer",
+                                          "Scaler"};
     return (node.op == "Cast" && node.integer("to", 0) == static_cast<std::int64_t>(type)) ||
-           (type == OnnxType::float32 && node.domain == "ai.onnx.ml");
+           (type == OnnxType::float32 && std::ranges::find(kInSingle, node.op) != kInSingle.end());
   };
   return graph.inputs.front().type == type || std::ranges::any_of(graph.nodes, cast_to) ||
          std::ranges::any_of(graph.numbers, [&](const auto& one) { return one.second.type == type; });

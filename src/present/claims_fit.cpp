@@ -115,7 +115,7 @@ void claim_fit(Claims& claims, const Dataset& data, const FitOptions& options, c
       exists["radius"] = hexadecimal(c.radius);
       // relu: the proof is at other weights, where some pre-activations are held at zero
       if (const TwoLayer& beside = r.witnesses.at(k); beside.v.size() > 0) {
-        if (!set) set = training_set(data, !network.center.empty(), network.normalize);
+        if (!set) set = training_set(data, !network.center.empty(), options.normalize);
         exists["witness"] =
             claims.network("beside" + number, layers_of(network.activation, beside), {true, false});
         const auto kinks = kinks_of(*set, beside, c.kinks);

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "present/claims_of.hpp"
-#include "present/common.hpp"
 
 // Labels that a memoriser has, as claims.
 namespace zeroloss::internal {
@@ -27,37 +25,26 @@ std::string claim_network(Claims& claims, const Memorizer& network) {
   return claims.network("net", std::move(nodes));
 }
 
-// Whether the network reaches these outputs as a function, too, and not as it is computed alone: blocks
-// magnify what is rounded before them, by 1e4 and more where points are next to each other. What is computed
-// in doubles, of floats too, has to be closer to them by far than `within`, in which it is then claimed.
-bool reached_as_a_function(const Memorizer& network, const MemorizeResult& r, const RowMatrix& X,
-                           const Matrix& wanted, double within) {
+// Whether the network is right at these points as a function, too, and not as it is computed alone: blocks
+// magnify what is rounded before them, by 1e4 and more where points are next to each other.
+bool right_as_a_function(const Memorizer& network, const MemorizeResult& r, const RowMatrix& X,
+                         const std::vector<Index>& labels) {
+  constexpr double kLargestError = 1e-6;  // of computed outputs, which are to be 0 and 1
   if (!(r.min_margin > 0) || !X.allFinite()) return false;
-  Memorizer precise = network;
+  if (network.precision != "float32") return r.max_error < kLargestError;
+  Memorizer precise = network;  // in doubles the same floats have small errors
   precise.precision = "float64";
-  const double off = (predict(precise, X) - wanted).cwiseAbs().maxCoeff();
-  return network.precision == "float32" ? off < within / 4 : off < within / 1000;
-}
-
-// The outputs that are wanted: unit vectors of classes, or numbers.
-Matrix wanted_outputs(const Dataset& data, const std::vector<Index>& rows, Index outputs) {
-  Matrix wanted = Matrix::Zero(std::ssize(rows), outputs);
-  for (Index i = 0; i < wanted.rows(); ++i) {
-    const double y = data.y(rows[static_cast<std::size_t>(i)]);
-    if (data.task == Task::classification)
-      wanted(i, static_cast<Index>(y)) = 1;
-    else
-      wanted(i, 0) = y;
-  }
-  return wanted;
+  const Matrix Y = predict(precise, X);
+  Matrix wanted = Matrix::Zero(Y.rows(), Y.cols());
+  for (Index i = 0; i < Y.rows(); ++i) wanted(i, labels[static_cast<std::size_t>(i)]) = 1;
+  return (Y - wanted).cwiseAbs().maxCoeff() < 0.25;
 }
 
 }  // namespace
 
 void claim_memorize(Claims& claims, const Dataset& data, const MemorizeResult& r) {
-  const bool classes = data.task == Task::classification;
-  if (r.status != MemorizeStatus::memorized || !r.network || (!classes && r.r != 1) || data.stored ||
-      claims.leaves_out(8 * static_cast<double>(r.network->parameters()), "weights"))
+  if (r.status != MemorizeStatus::memorized || !r.network || data.task != Task::classification ||
+      data.stored || claims.leaves_out(8 * static_cast<double>(r.network->parameters()), "weights"))
     return;
   const bool all = 8 * static_cast<double>(data.X.size()) <= Claims::kMost;
   std::vector<Index> rows;
@@ -65,26 +52,16 @@ void claim_memorize(Claims& claims, const Dataset& data, const MemorizeResult& r
   RowMatrix X = all ? data.X : RowMatrix(data.X(rows, Eigen::all));
   // A network of floats reads points as floats.
   if (r.network->precision == "float32") X = X.cast<float>().cast<double>();
-  const Matrix wanted = wanted_outputs(data, rows, r.r);
-  const double largest = wanted.cwiseAbs().maxCoeff(),
-               within = classes ? 1 : (r.network->precision == "float32" ? 1e-3 : 1e-6) * largest;
-  if (!reached_as_a_function(*r.network, r, X, wanted, within)) return;
+  std::vector<Index> labels;
+  for (const Index i : rows) labels.push_back(static_cast<Index>(data.y(i)));
+  if (!right_as_a_function(*r.network, r, X, labels)) return;
   const std::string network = claim_network(claims, *r.network);
-  const std::string what =
-      !all       ? fmt::format("right at {} of the {} points", std::ssize(rows), data.n())
-      : !classes ? fmt::format("{} targets are reached to within {} in the mean", data.n(), above(within, 3))
-                 : r.conclusion;
-  Json& claim = claims.add(classes ? "memorised" : "misfit", what);
+  Json& claim =
+      claims.add("memorised", all ? r.conclusion
+                                  : fmt::format("right at {} of the {} points", std::ssize(rows), data.n()));
   claim["network"] = network;
   claim["points"] = claims.points("data", claims.matrix("points", X), {});
-  if (classes) {
-    std::vector<Index> labels;
-    for (const Index i : rows) labels.push_back(static_cast<Index>(data.y(i)));
-    claim["labels"] = claims.integers("labels", labels);
-  } else {
-    claim["targets"] = claims.matrix("targets", wanted);
-    claim["at_most"] = hexadecimal(within * std::sqrt(static_cast<double>(wanted.rows())));
-  }
+  claim["labels"] = claims.integers("labels", labels);
 }
 
 }  // namespace zeroloss::internal

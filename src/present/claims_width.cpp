@@ -75,11 +75,13 @@ void claim_rows(Claims& claims, const std::string& points, const Dataset& data,
                 const std::vector<WidthRow>& rows, Index rank, double accuracy) {
   std::optional<TrainingSet> set;
   for (const WidthRow& row : rows) {
-    if (row.id == "too_few" && row.width && *row.width >= 2) {
-      Json& claim = claims.add("too_few", fmt::format("too few below {}: {}", *row.width, row.says));
+    const bool never = !row.width && row.status == "proved";
+    if (row.id == "too_few" && (never || (row.width && *row.width >= 2))) {
+      Json& claim =
+          claims.add("too_few", never ? row.says : fmt::format("too few below {}: {}", *row.width, row.says));
       claim["points"] = points;
       claim["activation"] = activation_claim(activation_name);
-      claim["width"] = static_cast<Index>(*row.width) - 1;
+      claim["width"] = never ? data.n() : static_cast<Index>(*row.width) - 1;
       claim["rank_at_most"] = rank;
     }
     const bool pairs = row.id == "these_labels" || row.id == "any_labels";
@@ -125,7 +127,12 @@ void claim_width(Claims& claims, const Dataset& data, const WidthOptions& option
   claim_conflicts(claims, "data", data, r.conflicts, r.conclusion);
   claim_rows(claims, "data", data, r.activation, options.center, options.normalize, r.rows, r.rank,
              options.accuracy);
-  if (r.found) claim_fit(claims, data, {}, *r.found);
+  if (r.found) {
+    FitOptions fit;
+    fit.center = options.center;
+    fit.normalize = options.normalize;
+    claim_fit(claims, data, fit, *r.found);
+  }
   if (const WidthRow* row = r.row("biased")) claim_biased(claims, data, options, r, *row);
   std::vector<Guarantee> published;
   for (const WidthRow& row : r.rows) {

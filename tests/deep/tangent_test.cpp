@@ -9,6 +9,7 @@
 #include "deep/equations.hpp"
 #include "support/deep.hpp"
 #include "support/rounding.hpp"
+#include "support/temp_folder.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/deep/draw.hpp"
 

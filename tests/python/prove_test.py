@@ -700,7 +700,7 @@ def test_estimators_that_are_no_networks_are_refused_by_name():
     X, y = points(n=20)
     mlp = MLPClassifier((5,), max_iter=2, random_state=0).fit(X, y)
     for model, words in (
-        (RandomForestClassifier(2).fit(X, y), "is neither an MLPClassifier nor .*TreeEnsembleClassifier"),
+        (RandomForestClassifier(2).fit(X, y), "TreeEnsembleClassifier.*forests and boosted trees are no networks"),
         (make_pipeline(StandardScaler(), PCA()), "a PCA is neither .*; skl2onnx cannot write it: "),
         (GridSearchCV(MLPClassifier(), {}), "the GridSearchCV has no best_estimator_: it is not fitted"),
         (make_pipeline(StandardScaler(), mlp), "its StandardScaler is not fitted"),

@@ -9,6 +9,7 @@ import functools
 import importlib
 import importlib.util
 import io
+import os
 import shutil
 import sys
 import tempfile
@@ -34,8 +35,20 @@ def _folder() -> str:
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
     """What an exporter prints of a graph that it fails at is longer than a screen."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        yield
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    kept = [os.dup(number) for number in (1, 2)]
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for number in (1, 2):
+            os.dup2(nothing, number)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        for number, copied in zip((1, 2), kept):
+            os.dup2(copied, number)
+            os.close(copied)
+        os.close(nothing)
 
 
 def _new_file(kind: str) -> Path:
@@ -57,9 +70,17 @@ def _written_by_torch(module: Any, sizes: Sequence[int] | None, file: Path) -> s
         raise ValueError("give X and y as arrays, or the sizes of a sample as `shape`, to read it as a graph")
     torch: Any = sys.modules["torch"]
     _require("onnx")
-    module = copy.deepcopy(plain_module(module)).cpu().eval()
-    own = next((number.dtype for number in module.parameters()), torch.float32)
-    example = torch.zeros(1, *sizes, dtype=own)
+    try:
+        module = copy.deepcopy(plain_module(module)).cpu().eval()
+        own = next((number.dtype for number in module.parameters()), torch.float32)
+        example = torch.zeros(1, *sizes, dtype=own)
+        with torch.no_grad():
+            made = module(example)
+    except Exception as error:
+        said = f"it cannot be run on a sample of {' x '.join(map(str, sizes))} (`shape` says others)"
+        raise ValueError(f"{said}: {error}") from error
+    if not isinstance(made, torch.Tensor):
+        raise ValueError(f"forward() returns a {type(made).__name__}, and not one tensor")
     try:
         ways: list[dict[str, Any]] = [
             {"dynamo": False, "training": torch.onnx.TrainingMode.PRESERVE, "do_constant_folding": False}
@@ -85,15 +106,18 @@ def _written_by_torch(module: Any, sizes: Sequence[int] | None, file: Path) -> s
 
 def _written_by_skl2onnx(model: Any, file: Path) -> str:
     _require("onnx", "skl2onnx")
-    options = {"zipmap": False} if hasattr(model, "predict_proba") else {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             points = np.zeros((1, model.n_features_in_))
             to_onnx = importlib.import_module("skl2onnx").to_onnx
-            graph = to_onnx(model, points, options={id(model): options} if options else None)
+            try:
+                graph = to_onnx(model, points, options={id(model): {"zipmap": False}})
+            except Exception:  # of a model that has no such option
+                graph = to_onnx(model, points)
     except Exception as error:
-        raise ValueError(f"skl2onnx cannot write it: {error}") from error
+        alone = "; its last step alone: prove(model[-1], model[:-1].transform(X), y)" if hasattr(model, "steps") else ""
+        raise ValueError(f"skl2onnx cannot write it: {error}{alone}") from error
     file.write_bytes(graph.SerializeToString())
     return "skl2onnx"
 
@@ -107,7 +131,9 @@ def exported(model: Any, module: bool, sizes: Sequence[int] | None, graph: dict[
     kind = type(model).__name__
     file = _new_file(kind)
     by = _written_by_torch(model, sizes, file) if module else _written_by_skl2onnx(model, file)
-    asked = {**graph, "shape": ",".join(map(str, sizes))} if module and sizes else graph
+    asked = {**graph, "shape": ",".join(map(str, sizes))} if module and sizes else dict(graph)
+    if len(getattr(model, "classes_", ())) == 2 and not asked.get("output_name"):
+        asked["output_name"] = "label"  # of two classes the probabilities are other numbers than what decides
     read = _core.read_network(str(file), "", "", **asked)
-    read.notes = [*read.notes, f"{kind} is proved as the graph that {by} writes of it"]
+    read.notes = [*read.notes, f"{kind} is proved as the graph that {by} writes of it, with attributes in float32"]
     return read, str(file)

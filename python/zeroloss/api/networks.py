@@ -156,10 +156,12 @@ def network_of(
         return assembled(_parts(function, model)), kind, Written("model")
     except NoLayersError as error:
         no_layers: ValueError = error
-    except ValueError as error:
+    except Exception as error:
         if not is_module(model):
+            if not isinstance(error, ValueError):
+                raise
             raise ValueError(f"{function}: {kind} is no network of layers: {error}") from error
-        no_layers = error
+        no_layers = ValueError(str(error))
     try:
         from .exported import exported
 

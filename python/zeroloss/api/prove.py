@@ -129,6 +129,8 @@ def prove(
     if getattr(data, "ndim", 0) > 1 and not hasattr(data, "columns"):
         sizes = tuple(data.shape[1:])  # type: ignore[union-attr]
         if len(sizes) > 1:
+            if shape and with_commas(shape) != with_commas(sizes):
+                raise ValueError(f"prove: shape is {with_commas(shape)}, and samples are of {with_commas(sizes)}")
             data = data.reshape(len(data), -1)  # type: ignore[union-attr,arg-type]
             shape = shape or sizes
     graph = {"shape": with_commas(shape), "output_name": output_name}
