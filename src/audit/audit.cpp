@@ -186,7 +186,7 @@ std::string conclude(const AuditResult& r) {
     text += others;
   }
   for (const std::string& caveat : r.caveats)
-    text = caveat.starts_with(kSayLittle) ? caveat + " " + text : text + " " + caveat;
+    text = !r.issues.empty() && caveat.starts_with(kSayLittle) ? caveat + " " + text : text + " " + caveat;
   return text;
 }
 

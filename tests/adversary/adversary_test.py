@@ -40,7 +40,7 @@ def test_drawn_inputs_get_true_proofs():
     claims = {"certify": ["lambda_min", "separation", "equal_points", "antipodal", "conflict", "theorem", "too_few",
                           "descent"],
               "fit": ["conflict", "existence", "descent", "last_layer"], "width": ["too_few", "biased", "descent"],
-              "memorize": ["memorised"], "linear": ["factorisation"], "prove": ["labels", "misfit"]}  # fmt: skip
+              "linear": ["factorisation"], "prove": ["labels", "misfit"]}  # fmt: skip
     assert judged >= {f"{kind}: claim of {one}" for kind, ones in claims.items() for one in ones}
     assert judged >= {"certify: norm_X", "certify: zero", "certify: impossible", "certify: centre",
                       "fit: descent", "fit: exact network", "fit: misfit",
