@@ -219,7 +219,8 @@ double noise_bytes(Index n, Index c, Index draws) {
   const double tables = static_cast<double>(n) * static_cast<double>(c),
                counts = static_cast<double>(c) * static_cast<double>(c),
                readings = static_cast<double>(kPrecisions.size() * kPseudo.size());
-  return 8 * (tables * (2 * kFits + 2 * kReadingFits * readings + 6 + 3 * thread_count()) +
+  return 8 * (static_cast<double>(n) * 4 * readings +  // of integrate_noise()
+              tables * (2 * kFits + 2 * kReadingFits * readings + 6 + 3 * thread_count()) +
               counts * (kFits + (kReadingFits + 1) * readings + kFits * (draws_for(n, c, draws) + 1) + 3 +
                         9 * std::min<double>(thread_count(), readings)));
 }

@@ -23,7 +23,7 @@ constexpr double kTempered = 0.5;     // of the likelihood: samples are not inde
 constexpr Index kLookedAt = 10'000;   // samples that the likelihood is of
 constexpr double kNegligible = 1e-4;  // weight of a rate
 constexpr double kWorth = 100;        // samples that others are worth
-constexpr double kTiny300 = 1e-300;
+constexpr double kLeastProbability = 1e-300;
 
 double logit(double q) { return std::log(q / (1 - q)); }
 
@@ -63,8 +63,8 @@ class Likelihood {
     const Matrix S = softmax(L_, scale);
     double sum = 0;
     for (Index i = 0; i < S.rows(); ++i)
-      sum +=
-          std::log(std::max(S.row(i).dot(T.col(labels_[static_cast<std::size_t>(i)]).transpose()), kTiny300));
+      sum += std::log(
+          std::max(S.row(i).dot(T.col(labels_[static_cast<std::size_t>(i)]).transpose()), kLeastProbability));
     return sum;
   }
 

@@ -132,8 +132,13 @@ def exported(model: Any, module: bool, sizes: Sequence[int] | None, graph: dict[
     file = _new_file(kind)
     by = _written_by_torch(model, sizes, file) if module else _written_by_skl2onnx(model, file)
     asked = {**graph, "shape": ",".join(map(str, sizes))} if module and sizes else dict(graph)
-    if len(getattr(model, "classes_", ())) == 2 and not asked.get("output_name"):
-        asked["output_name"] = "label"  # of two classes the probabilities are other numbers than what decides
-    read = _core.read_network(str(file), "", "", **asked)
+    # Of two classes the probabilities are other numbers than what decides.
+    two = not module and len(getattr(model, "classes_", ())) == 2 and not asked.get("output_name")
+    try:
+        read = _core.read_network(str(file), "", "", **(asked | {"output_name": "label"} if two else asked))
+    except _core.DataError:
+        if not two:
+            raise
+        read = _core.read_network(str(file), "", "", **asked)
     read.notes = [*read.notes, f"{kind} is proved as the graph that {by} writes of it, with attributes in float32"]
     return read, str(file)
