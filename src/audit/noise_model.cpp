@@ -91,21 +91,12 @@ class Fit {
     return rate;
   }
 
-  double likelihood(const Vector& weights, double trial) const {
-    double sum = 0;
-    const Matrix S = softmax(F_, trial);
-    for (Index i = 0; i < S.rows(); ++i)
-      if (weights(i) > 0)
-        sum += weights(i) * std::log(std::max(S.row(i).dot(T.col(label(i)).transpose()), 1e-300));
-    return sum;
-  }
-
   /// The better of a stride up, a stride down and staying, which halves the stride.
   void sharpen(const Vector& weights, double& stride) {
-    const double here = likelihood(weights, sharpness);
+    const double here = log_likelihood(F_, labels_, weights, sharpness, T);
     for (double sign : {1.0, -1.0}) {
       const double trial = std::clamp(sharpness * std::exp(sign * stride), 0.01, 1000.0);
-      if (likelihood(weights, trial) > here + 1e-9 * std::abs(here)) {
+      if (log_likelihood(F_, labels_, weights, trial, T) > here + 1e-9 * std::abs(here)) {
         sharpness = trial;
         return;
       }
@@ -121,11 +112,35 @@ class Fit {
 constexpr int kFits = 3, kReadingFits = 2;
 
 /// L of a fit, and its pseudo-samples.
-Matrix of_fit(const Matrix& F, int k) { return k == 1 ? Matrix((F.array().max(0.0) + kFloor).log()) : F; }
+Matrix of_fit(const Matrix& F, int k) { return k == 1 ? logarithm_of(F) : F; }
 double pseudo_of(Index n, double pseudo) { return pseudo > 0 ? pseudo : static_cast<double>(n); }
 double pseudo_of_fit(Index n, int k) { return pseudo_of(n, k == 2 ? kFewPseudo : 0); }
 
 }  // namespace
+
+Matrix logarithm_of(const Matrix& F) { return (F.array().max(0.0) + kFloor).log(); }
+
+ShownSamples shown_samples(const std::vector<Index>& labels) {
+  const Index n = std::ssize(labels), m = std::min(n, kExplained);
+  ShownSamples some;
+  for (Index i = 0; i < m; ++i) {
+    some.rows.push_back(i * n / m);
+    some.labels.push_back(labels[static_cast<std::size_t>(some.rows.back())]);
+  }
+  return some;
+}
+
+double log_likelihood(const Matrix& L, const std::vector<Index>& labels, const Vector& weights, double scale,
+                      const Matrix& T) {
+  double sum = 0;
+  const Matrix S = softmax(L, scale);
+  for (Index i = 0; i < S.rows(); ++i)
+    if (weights(i) > 0) {
+      const auto its = T.col(labels[static_cast<std::size_t>(i)]).transpose();
+      sum += weights(i) * std::log(std::max(S.row(i).dot(its), 1e-300));
+    }
+  return sum;
+}
 
 NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo, double sharpness,
                    const Progress& progress) {
@@ -149,12 +164,8 @@ struct Attempt {
 /// their probabilities, of labels that are not shown to them.
 std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labels,
                                  const std::vector<NoiseFit>& fits, Progress& progress) {
-  const Index n = F.rows(), m = std::min(n, kExplained);
-  std::vector<Index> rows, some;
-  for (Index i = 0; i < m; ++i) {
-    rows.push_back(i * n / m);
-    some.push_back(labels[static_cast<std::size_t>(rows.back())]);
-  }
+  const auto [rows, some] = shown_samples(labels);
+  const Index m = std::ssize(rows);
   const Matrix shown = F(rows, Eigen::all), plain = fits[0].classes(rows, Eigen::all),
                few = fits[2].classes(rows, Eigen::all);
   std::vector<LogitCalibration> links;

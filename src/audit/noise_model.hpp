@@ -9,6 +9,19 @@
 /// classes.
 namespace zeroloss::internal {
 
+/// /// log(max(F, 0) + 0.1).
+Matrix logarithm_of(const Matrix& F);
+
+/// At most 10,000 samples, evenly spread over all.
+struct ShownSamples {
+  std::vector<Index> rows, labels;
+};
+ShownSamples shown_samples(const std::vector<Index>& labels);
+
+/// Of labels, each with its weight: sum_i w_i log sum_j softmax_j(scale L_i) T_jk(i).
+double log_likelihood(const Matrix& L, const std::vector<Index>& labels, const Vector& weights, double scale,
+                      const Matrix& T);
+
 /// P(class j | x) = softmax_j(sharpness L(x)), P(label k | class j) = transition(j, k): found by expectation
 /// maximisation (Dawid & Skene 1979, with the predictor in place of other annotators).
 struct NoiseFit {

@@ -17,19 +17,18 @@ constexpr std::size_t kNodes = kRates.size();
 constexpr double kFewest = .002, kMost = .45;         // rates that are thought of
 constexpr Index kFineRates = 70;                      // rates between them
 constexpr std::array kPowers = {1.0, 1.4, 2.0, 0.0};  // of shapes; 0: the logarithm
-constexpr double kFloorOfLogarithm = 0.1;
-constexpr double kCounts = 0.02;      // weight of a reading that is looked at
-constexpr double kTempered = 0.5;     // of the likelihood: samples are not independent, nor is a shape right
-constexpr Index kLookedAt = 10'000;   // samples that the likelihood is of
+
+constexpr double kCounts = 0.02;   // weight of a reading that is looked at
+constexpr double kTempered = 0.5;  // of the likelihood: samples are not independent, nor is a shape right
+
 constexpr double kNegligible = 1e-4;  // weight of a rate
 constexpr double kWorth = 100;        // samples that others are worth
-constexpr double kLeastProbability = 1e-300;
 
 double logit(double q) { return std::log(q / (1 - q)); }
 
 // Outputs whose softmax classes are: how far each is below the largest, to a power, or their logarithm.
 Matrix shaped(const Matrix& Z, double power) {
-  if (power == 0) return (Z.array().max(0.0) + kFloorOfLogarithm).log();
+  if (power == 0) return logarithm_of(Z);
   Matrix below = -Z;
   below.colwise() += Z.rowwise().maxCoeff().eval();
   return power == 1 ? Matrix(-below) : Matrix(-below.array().max(0.0).pow(power));
@@ -57,15 +56,11 @@ Matrix transition_of(const Matrix& like, double rate, bool alike) {
 
 class Likelihood {
  public:
-  Likelihood(const Matrix& L, const std::vector<Index>& labels) : L_(L), labels_(labels) {}
+  Likelihood(const Matrix& L, const std::vector<Index>& labels)
+      : L_(L), labels_(labels), weights_(Vector::Ones(L.rows())) {}
 
   double operator()(double scale, const Matrix& T) const {
-    const Matrix S = softmax(L_, scale);
-    double sum = 0;
-    for (Index i = 0; i < S.rows(); ++i)
-      sum += std::log(
-          std::max(S.row(i).dot(T.col(labels_[static_cast<std::size_t>(i)]).transpose()), kLeastProbability));
-    return sum;
+    return log_likelihood(L_, labels_, weights_, scale, T);
   }
 
   // The likeliest scale near this one, by strides that are halved.
@@ -88,6 +83,7 @@ class Likelihood {
  private:
   const Matrix& L_;
   const std::vector<Index>& labels_;
+  Vector weights_;
 };
 
 // The natural cubic spline through these points, x ascending, at z; beyond them its end pieces.
@@ -202,12 +198,8 @@ Estimate estimate_of(const Vector& posterior, const FineRates& fine) {
 
 IntegratedNoise integrate_noise(const Matrix& F, const std::vector<Index>& labels, const NoiseModel& model,
                                 const IntegratedNoise* like, Progress& progress) {
-  const Index n = F.rows(), m = std::min(n, kLookedAt);
-  std::vector<Index> rows, some;
-  for (Index i = 0; i < m; ++i) {
-    rows.push_back(i * n / m);
-    some.push_back(labels[static_cast<std::size_t>(rows.back())]);
-  }
+  const Index n = F.rows();
+  const ShownSamples some = shown_samples(labels);
   std::vector<Job> jobs;
   double all = 0;
   const auto most = std::ranges::max_element(model.readings, {}, &Reading::weight);
@@ -223,8 +215,8 @@ IntegratedNoise integrate_noise(const Matrix& F, const std::vector<Index>& label
     parallel_for(std::ssize(jobs), [&](Index j) {
       Job& job = jobs[static_cast<std::size_t>(j)];
       const Matrix L = shaped(linked(F, job.reading->link, model.sharpness), job.power),
-                   shown = L(rows, Eigen::all);
-      const Likelihood likelihood(shown, some);
+                   shown = L(some.rows, Eigen::all);
+      const Likelihood likelihood(shown, some.labels);
       const Matrix& its = job.reading->fits.front().transition;
       std::array<double, kNodes> together{};
       double scale = 8;
@@ -251,7 +243,7 @@ IntegratedNoise integrate_noise(const Matrix& F, const std::vector<Index>& label
     });
   }
   progress.check();
-  IntegratedNoise noise{Vector::Zero(n), {}, {}, {}, m};
+  IntegratedNoise noise{Vector::Zero(n), {}, {}, {}, std::ssize(some.rows)};
   Vector posterior = Vector::Zero(kFineRates);
   for (const Job& job : jobs) {
     noise.right += job.weight / all * job.right;

@@ -5,13 +5,13 @@ from flint import arb, arb_mat
 from exact import precision
 
 
-def definite(K, shift=0, strict=False):
-    """Whether K - shift I is positive semidefinite (strict: definite): True and False are proved, None is neither."""
+def definite(K, shift=0):
+    """Whether K - shift I is positive semidefinite: True and False are proved, None is neither."""
     n = len(K)
     A = [[K[i][j] - shift if i == j else K[i][j] for j in range(i + 1)] for i in range(n)]
     for k in range(n):
         pivot = A[k][k]
-        if not strict and pivot.is_zero() and all(A[i][k].is_zero() for i in range(k + 1, n)):
+        if pivot.is_zero() and all(A[i][k].is_zero() for i in range(k + 1, n)):
             continue
         if not pivot > 0:
             return False if pivot < 0 else None
@@ -75,13 +75,13 @@ def highest_below(K, steps=40):
     return rayleigh(matrix, x)
 
 
-def at_least(build, bound, bits=(256, 600, 1600), strict=False):
-    """Whether lambda_min(build()) >= bound (strict: above): True, False (both proved) or None. Precision grows while it
+def at_least(build, bound, bits=(256, 600, 1600)):
+    """Whether lambda_min(build()) >= bound: True, False (both proved) or None. Precision grows while it
     is open."""
     for prec in bits:
         with precision(prec):
             K = build()
-            answer = definite(K, arb(bound), strict)
+            answer = definite(K, arb(bound))
             if answer is not None:
                 return answer
             above = lowest_above(K)
