@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""format.py SOURCE_TREE: C++ is as clang-format 14 writes it, lines of documentation have at most 120 characters.
+"""format.py SOURCE_TREE: C++ is as clang-format 14 writes it, lines of documentation have at most 120 characters,
+and no file has a megabyte, as downloads do that do not belong here.
 
 Tables, code and output are as long as they are; so are links, and pages that a script writes. Prints what differs and
 exits with 1; with 77 if everything that could be checked is fine and clang-format is absent."""
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 WIDTH = 120
+LARGEST = 1_000_000  # bytes
 WRITTEN = re.compile(r"docs/api\.md|bench/results/.*|experiments/.*/table\.md")  # by scripts
 
 
@@ -36,6 +38,13 @@ def long_lines(root):
                 yield f"{name}:{number}: {len(line)} characters"
 
 
+def large_files(root):
+    for name in tracked(root, "*"):
+        path = root / name
+        if path.is_file() and path.stat().st_size > LARGEST:
+            yield f"{name}: {path.stat().st_size:,} bytes"
+
+
 def formatter():
     """clang-format of the version that scripts/setup.sh installs; another one writes other lines."""
     for name in ("clang-format-14", "clang-format"):
@@ -48,7 +57,7 @@ def formatter():
 
 def main():
     root = Path(sys.argv[1]).resolve()
-    bad = list(long_lines(root))
+    bad = [*long_lines(root), *large_files(root)]
     for line in bad:
         print(line)
     program = formatter()
