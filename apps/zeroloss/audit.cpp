@@ -3,23 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <stdexcept>
 
 #include "command.hpp"
 #include "data_options.hpp"
 #include "field_options.hpp"
 #include "predictor_options.hpp"
+#include "zeroloss/audit/decisions.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/run.hpp"
 #include "zeroloss/present/audit.hpp"
+#include "zeroloss/sources/arrays.hpp"
 
 namespace zeroloss::app {
 namespace {
 
 struct AuditArguments {
-  std::string source, out, test;
+  std::string source, out, test, checked, accepted;
+  std::string embedding, test_embedding, probabilities, test_probabilities;  // files
   ReadOptions read;
   AuditOptions audit;
-  std::vector<std::string> require;
+  std::vector<std::string> targets, require;
   bool json = false;
 };
 
@@ -45,17 +52,102 @@ bool holds(const std::string& property, const AuditResult& result) {
   return most && result.noise_rate.value <= *most;
 }
 
+// What somebody's model says of the points, from files.
+void add_known(Dataset& data, const std::string& embedding, const std::string& probabilities) {
+  if (!embedding.empty()) data.embedding = rows_of_records(data, read_array(embedding), embedding);
+  if (!probabilities.empty())
+    data.probabilities = rows_of_records(data, read_array(probabilities), probabilities);
+}
+
+// Several columns as targets of the others.
+struct Several {
+  Dataset data;  // with one of the targets
+  std::vector<Target> targets;
+
+  const Dataset& with(std::size_t k) {
+    data.task = targets[k].task;
+    data.y = targets[k].y;
+    data.class_names = targets[k].class_names;
+    data.target_name = targets[k].name;
+    return data;
+  }
+};
+
+Several read_several(const AuditArguments& options) {
+  Several several;
+  for (const std::string& name : options.targets) {
+    ReadOptions read = options.read;
+    read.target = name;
+    for (const std::string& other : options.targets)
+      if (other != name) read.drop.push_back(other);
+    Dataset data = read_dataset(options.source, read);
+    require_targets(data, "audit");
+    several.targets.push_back({name, data.task, data.y, data.class_names});
+    if (several.targets.size() > 1 && data.records != several.data.records)
+      throw DataError(
+          fmt::format("audit: targets '{}' and '{}' are not known of the same records: audit each by itself "
+                      "with `target`",
+                      options.targets.front(), name));
+    if (several.targets.size() == 1) several.data = std::move(data);
+  }
+  add_known(several.data, options.embedding, "");
+  return several;
+}
+
+void run_targets(const AuditArguments& options, AuditOptions settings, Session& session) {
+  for (const auto& [name, given] :
+       {std::pair{"test", options.test}, std::pair{"checked", options.checked},
+        std::pair{"accepted", options.accepted}, std::pair{"probabilities", options.probabilities},
+        std::pair{"target", options.read.target}})
+    if (!given.empty())
+      throw std::invalid_argument(fmt::format("audit: `targets` and `{}` exclude each other", name));
+  auto progress = session.progress();
+  progress.stage("reading " + options.source);
+  Several several = read_several(options);
+  const std::vector<AuditResult> results =
+      audit_each(several.data, several.targets, settings, progress, session.group);
+  std::string text, json;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Dataset& data = several.with(k);
+    const std::string& name = several.targets[k].name;
+    if (!options.out.empty()) {
+      std::filesystem::create_directories(options.out);
+      std::string file = name;
+      std::ranges::replace(file, '/', '_');
+      RunFolder folder(std::filesystem::path(options.out) / file, false, RunFolder::Writers::one,
+                       RunFolder::Rest::removed);
+      write_audit(folder, data, nullptr, options.read, settings, results[k], session.arguments, {});
+    }
+    json += (k == 0 ? "" : ",\n") + audit_json(data, nullptr, settings, results[k]);
+    text += (k == 0 ? "" : "\n") + fmt::format("target {}: ", name) +
+            audit_text(data, nullptr, settings, results[k]);
+  }
+  answer(options.json ? "{\n\"targets\": [\n" + json + "\n]\n}\n" : in_flags(text));
+  require(options.require, session, [&](const std::string& property) {
+    return std::ranges::all_of(results, [&](const AuditResult& result) { return holds(property, result); });
+  });
+}
+
 void run_audit(const AuditArguments& options, Session& session) {
   AuditOptions settings = options.audit;
   settings.predictor = with_scale(settings.predictor, options.read);
+  if (settings.draw > 0 && options.out.empty())
+    throw std::invalid_argument("audit: `draw` writes drawn.csv into a run folder: give one with `out`");
+  if (!options.targets.empty()) return run_targets(options, settings, session);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
   if (!options.out.empty())
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
   progress.stage("reading " + options.source);
-  const Dataset data = read_dataset(options.source, options.read);
+  Dataset data = read_dataset(options.source, options.read);
   std::optional<Dataset> test;
   if (!options.test.empty()) test = read_test(options.test, data, options.read, progress);
+  add_known(data, options.embedding, options.probabilities);
+  if (test) add_known(*test, options.test_embedding, options.test_probabilities);
+  if (!test && !(options.test_embedding + options.test_probabilities).empty())
+    throw std::invalid_argument("audit: `test_embedding` and `test_probabilities` go with `test`");
+  if (!options.checked.empty()) settings.checked = read_checked(options.checked, test ? *test : data);
+  if (!options.accepted.empty()) settings.accepted = read_accepted(options.accepted, test ? *test : data);
   AuditResult result = test ? audit(data, *test, settings, progress, session.group)
                             : audit(data, settings, progress, session.group);
   result.seconds = session.seconds();
@@ -80,6 +172,11 @@ void add_audit(Command& command, Session& session) {
   command.group("Data")
       .option("--test", o.test, "Audit the labels of this data instead, by a predictor of DATA [none]")
       .type_name("DATA");
+  command.group("Data")
+      .option("--targets", o.targets,
+              "csv: columns that are targets, each judged by all but these, with one kernel [none]")
+      .type_name("A,B,...")
+      .separated_by(',');
   command
       .option("--require", o.require,
               "Exit with 1 unless this holds: no-issues (no label is more likely wrong than right), or "
@@ -87,6 +184,36 @@ void add_audit(Command& command, Session& session) {
               "labels [none]")
       .check(check_audit_property, "PROPERTY")
       .repeated();
+  command.group("Other models")
+      .option("--embedding", o.embedding,
+              "Features of the samples by any model, npy, a row for each record: they count beside the given "
+              "ones, in "
+              "their place, or not at all, by leave-one-out [none]")
+      .type_name("FILE");
+  command.group("Other models")
+      .option("--probabilities", o.probabilities,
+              "Probabilities of the classes by any model that was not shown the sample, npy, a row for each "
+              "record and "
+              "a column for each class [none]")
+      .type_name("FILE");
+  command.group("Other models")
+      .option("--test-embedding", o.test_embedding, "The same of --test [none]")
+      .type_name("FILE");
+  command.group("Other models")
+      .option("--test-probabilities", o.test_probabilities, "The same of --test [none]")
+      .type_name("FILE");
+  command.group("Checked samples")
+      .option("--checked", o.checked,
+              "What you found of the samples that an audit drew with --draw: drawn.csv, filled in by hand or "
+              "by the page "
+              "[none]")
+      .type_name("FILE");
+  command.group("Checked samples")
+      .option("--accepted", o.accepted,
+              "Decisions on labels that an audit named, as the page saves them: those that were kept are not "
+              "named "
+              "again [none]")
+      .type_name("FILE");
   command.option("--out", o.out, "Write a run folder: scores, issues, pictures, manifest [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss audit digits", "zeroloss audit table.csv --target species --out runs/audit",

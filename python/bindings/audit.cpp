@@ -1,6 +1,7 @@
 #include "zeroloss/present/audit.hpp"
 
 #include "bindings.hpp"
+#include "zeroloss/audit/decisions.hpp"
 #include "zeroloss/train/test_set.hpp"
 
 namespace zeroloss::python {
@@ -60,8 +61,51 @@ void bind_parts(nb::module_& m) {
   bind_result<Explained>(m, "Explained", "A prediction and the training samples that matter most for it.");
 }
 
+/// With what somebody's model says of the points; empty arrays: nothing.
+template <class Data>
+void know(Data& data, const Array2& embedding, const Array2& probabilities) {
+  if (embedding.size() > 0) data.embedding = rows_of_records(data, rows(embedding), "`embedding`");
+  if (probabilities.size() > 0)
+    data.probabilities = rows_of_records(data, rows(probabilities), "`probabilities`");
+}
+
 void bind_audited(nb::module_& m) {
+  m.def(
+      "with_known",
+      [](const std::shared_ptr<DatasetAsRead>& data, const Array2& embedding, const Array2& probabilities) {
+        if (embedding.size() == 0 && probabilities.size() == 0) return data;
+        auto made = std::make_shared<DatasetAsRead>(*data);
+        know(*made, embedding, probabilities);
+        return made;
+      },
+      "data"_a, "embedding"_a, "probabilities"_a, "A copy that has them, unless both are empty.");
+  m.def(
+      "with_known",
+      [](const TestSet& test, const Array2& embedding, const Array2& probabilities) {
+        auto made = std::make_shared<Dataset>(*test.data);
+        know(*made, embedding, probabilities);
+        return TestSet(std::shared_ptr<const Dataset>(std::move(made)));
+      },
+      "test"_a, "embedding"_a, "probabilities"_a);
   bind_options<AuditOptions>(m, "AuditOptions");
+  m.def(
+      "give_people",
+      [](AuditOptions& options, const std::shared_ptr<DatasetAsRead>& data, const TestSet& test,
+         const std::string& checked, const std::vector<bool>& right, const std::string& accepted,
+         const std::vector<Index>& rows) {
+        const Dataset& asked = test.data ? *test.data : *data;
+        if (!checked.empty()) options.checked = read_checked(checked, asked);
+        if (!right.empty()) {
+          const auto count = std::min(std::ssize(right), asked.n());
+          options.checked.positions = draw_samples(asked.n(), count, options.predictor.seed);
+          options.checked.seed = options.predictor.seed;
+          for (const bool one : right) options.checked.wrong.push_back(!one);
+        }
+        if (!accepted.empty()) options.accepted = read_accepted(accepted, asked);
+        options.accepted.insert(options.accepted.end(), rows.begin(), rows.end());
+      },
+      "options"_a, "data"_a, "test"_a, "checked"_a, "right"_a, "accepted"_a, "rows"_a,
+      "What people said of samples: of paths, of the samples that a draw names, of rows.");
   nb::class_<Audited> answer(m, "AuditResult", "Which labels are wrong. print() shows the worst of them.");
   bind_fields<AuditResult>(answer);
   add_output<Audited>(
@@ -89,6 +133,22 @@ void bind_audited(nb::module_& m) {
     return a.options.test ? *a.options.test : *a.options.data;
   });
   add_pickles(answer);
+  m.def(
+      "audit_each",
+      [](const std::vector<std::shared_ptr<DatasetAsRead>>& data, const AuditOptions& options,
+         const std::string& call, const nb::object& progress, const Group& group) {
+        std::vector<Target> targets;
+        for (const auto& one : data)
+          targets.push_back({one->target_name, one->task, one->y, one->class_names});
+        auto results = value_of_work(
+            progress, [&](Progress& p) { return audit_each(*data.front(), targets, options, p, group); });
+        std::vector<Audited> answers;
+        for (std::size_t k = 0; k < results.size(); ++k)
+          answers.emplace_back(std::move(results[k]), OnBoth<AuditOptions>{data[k], nullptr, options}, call);
+        return answers;
+      },
+      "data"_a, "options"_a, "call"_a, "progress"_a.none(), "group"_a,
+      "Of data sets with the same points and other targets.");
   m.def(
       "audit",
       [](const std::shared_ptr<DatasetAsRead>& data, const TestSet& test, const AuditOptions& options,

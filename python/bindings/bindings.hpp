@@ -39,6 +39,7 @@ void bind_linear(nb::module_& m);
 void bind_memorize(nb::module_& m);
 void bind_width(nb::module_& m);
 void bind_audit(nb::module_& m);
+void bind_images(nb::module_& m);
 void bind_deep(nb::module_& m);
 void bind_models(nb::module_& m);
 
@@ -77,9 +78,11 @@ inline Array2 points(const char* function, nb::handle X) {
   return nb::cast<Array2>(nb::module_::import_("zeroloss.api.arrays").attr("points")(function, X));
 }
 
-/// Arrays as a source: points are copied once, when it is known which are wanted.
+/// Arrays as a source: points are copied once, when it is known which are wanted. `sizes`: of a sample, which
+/// images have two or three of.
 Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
-                 std::string name, std::vector<std::string> remarks = {});
+                 std::string name, std::vector<std::string> remarks = {},
+                 const std::vector<Index>& sizes = {});
 
 /// A data frame as a source: its csv, and whether that begins with names (nothing: told from the cells).
 struct Frame {

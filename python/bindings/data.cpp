@@ -11,8 +11,8 @@ using D = DatasetAsRead;
 
 template <>
 struct Members<PictureSize> {
-  static constexpr std::array names{"height", "width", "planes"};
-  static auto of(auto& p) { return std::tie(p.height, p.width, p.planes); }
+  static constexpr std::array names{"height", "width", "planes", "together"};
+  static auto of(auto& p) { return std::tie(p.height, p.width, p.planes, p.together); }
 };
 template <>
 struct Members<D> {
@@ -32,23 +32,26 @@ struct Members<D> {
                                     "remarks",
                                     "source_classes",
                                     "picture",
+                                    "embedding",
+                                    "probabilities",
                                     "read",
                                     "call"};
   static auto of(auto& d) {
     return std::tie(d.X, d.y, d.task, d.class_names, d.records, d.name, d.digest, d.feature_names,
                     d.target_name, d.label_treatment, d.ids, d.standardization, d.encoding, d.remarks,
-                    d.source_classes, d.picture, d.read, d.call);
+                    d.source_classes, d.picture, d.embedding, d.probabilities, d.read, d.call);
   }
 };
 
 Source source_of(const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
-                 std::string name, std::vector<std::string> remarks) {
+                 std::string name, std::vector<std::string> remarks, const std::vector<Index>& sizes) {
   const auto points = rows(X);
   Source source;
   source.name = std::move(name);
   source.remarks = std::move(remarks);
   source.n = points.rows();
   source.d = points.cols();
+  source.picture = picture_of_sizes(sizes);
   source.points = [points](const std::vector<Index>& records) {
     RowMatrix kept(static_cast<Index>(records.size()), points.cols());
     for (Index i = 0; i < kept.rows(); ++i) kept.row(i) = points.row(records[static_cast<std::size_t>(i)]);
@@ -166,13 +169,14 @@ void bind_describer(nb::module_& m) {
           "dataset",
           [](const Describer&, const Array2& X, const std::optional<Array1>& numbers,
              std::vector<std::string> texts, const ReadOptions& options, std::string name, const std::string&,
-             std::vector<std::string> remarks) {
+             std::vector<std::string> remarks, const std::vector<Index>& sizes) {
             return value_of_work(nb::none(), [&](Progress&) {
-              return describe(source_of(X, numbers, std::move(texts), std::move(name), std::move(remarks)),
-                              options);
+              return describe(
+                  source_of(X, numbers, std::move(texts), std::move(name), std::move(remarks), sizes),
+                  options);
             });
           },
-          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "remarks"_a)
+          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "remarks"_a, "sizes"_a)
       .def(
           "table",
           [](const Describer&, const Frame& frame, const ReadOptions& options, std::string name,
@@ -226,13 +230,14 @@ void bind_data(nb::module_& m) {
       "dataset",
       [](const Array2& X, const std::optional<Array1>& numbers, std::vector<std::string> texts,
          const ReadOptions& options, std::string name, const std::string& call,
-         std::vector<std::string> remarks) {
+         std::vector<std::string> remarks, const std::vector<Index>& sizes) {
         return std::make_shared<D>(value_of_work(nb::none(), [&](Progress&) {
-          const Source source = source_of(X, numbers, std::move(texts), std::move(name), std::move(remarks));
+          const Source source =
+              source_of(X, numbers, std::move(texts), std::move(name), std::move(remarks), sizes);
           return D{select(source, options), options, call};
         }));
       },
-      "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "remarks"_a);
+      "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "remarks"_a, "sizes"_a);
   m.def(
       "table",
       [](const Frame& frame, const ReadOptions& options, std::string name, const std::string& call) {

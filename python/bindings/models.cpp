@@ -83,14 +83,14 @@ void bind_models(nb::module_& m) {
           "dataset",
           [](const Model& model, const Array2& X, const std::optional<Array1>& numbers,
              std::vector<std::string> texts, const ReadOptions& options, std::string name,
-             const std::string& call, std::vector<std::string> remarks) {
+             const std::string& call, std::vector<std::string> remarks, const std::vector<Index>& sizes) {
             return std::make_shared<DatasetAsRead>(value_of_work(nb::none(), [&](Progress&) {
               const Source source =
-                  source_of(X, numbers, std::move(texts), std::move(name), std::move(remarks));
+                  source_of(X, numbers, std::move(texts), std::move(name), std::move(remarks), sizes);
               return DatasetAsRead{select_for(model, source, options), options, call};
             }));
           },
-          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "remarks"_a,
+          "X"_a, "numbers"_a.none(), "texts"_a, "options"_a, "name"_a, "call"_a, "remarks"_a, "sizes"_a,
           "The same of arrays, with what there is to say of how they became doubles.")
       .def(
           "table",

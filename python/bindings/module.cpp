@@ -14,6 +14,7 @@ NB_MODULE(_core, m) {
   bind_linear(m);
   bind_width(m);
   bind_audit(m);
+  bind_images(m);
   bind_deep(m);
   bind_memorize(m);
   bind_models(m);

@@ -181,13 +181,13 @@ void bind_test_set(nb::module_& m) {
   m.def(
       "test_of",
       [made](const DatasetAsRead& data, const Array2& X, const std::optional<Array1>& numbers,
-             std::vector<std::string> texts) {
+             std::vector<std::string> texts, const std::vector<Index>& sizes) {
         return made([&] {
-          const Source source = source_of(X, numbers, std::move(texts), "test arrays");
+          const Source source = source_of(X, numbers, std::move(texts), "test arrays", {}, sizes);
           return select_test(data, source, test_options(source.name, data, data.read));
         });
       },
-      "data"_a, "X"_a, "numbers"_a.none(), "texts"_a, "Of arrays.");
+      "data"_a, "X"_a, "numbers"_a.none(), "texts"_a, "sizes"_a, "Of arrays; `sizes`: of a sample.");
   m.def(
       "test_of",
       [made](const DatasetAsRead& data, const Frame& frame, const std::string& source,

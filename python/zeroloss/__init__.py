@@ -46,7 +46,7 @@ from ._core import (
     thread_count,
 )
 from ._core import version as __version__
-from .api.audit import audit
+from .api.audit import audit, audit_each
 from .api.certify import certify
 from .api.data import read_dataset
 from .api.describe import Description, describe
@@ -62,8 +62,8 @@ from .api.width import width
 give_lines()
 
 _MODULES = ("estimators", "figures", "report")
-_ESTIMATORS = ("LabelAuditor", "MemorizingClassifier", "NTKClassifier", "NTKRegressor", "RandomFeatureRegressor",
-               "TwoLayerClassifier", "TwoLayerRegressor")  # fmt: skip
+_ESTIMATORS = ("LabelAuditor", "MemorizingClassifier", "NTKClassifier", "NTKRegressor", "PatchFeatures",
+               "RandomFeatureRegressor", "TwoLayerClassifier", "TwoLayerRegressor")  # fmt: skip
 
 __all__ = [
     "AuditResult",
@@ -90,6 +90,7 @@ __all__ = [
     "WidthResult",
     "__version__",
     "audit",
+    "audit_each",
     "blas_info",
     "certify",
     "describe",
@@ -118,6 +119,7 @@ if TYPE_CHECKING:  # no __getattr__ there, which would know every name
     from .estimators import MemorizingClassifier as MemorizingClassifier
     from .estimators import NTKClassifier as NTKClassifier
     from .estimators import NTKRegressor as NTKRegressor
+    from .estimators import PatchFeatures as PatchFeatures
     from .estimators import RandomFeatureRegressor as RandomFeatureRegressor
     from .estimators import TwoLayerClassifier as TwoLayerClassifier
     from .estimators import TwoLayerRegressor as TwoLayerRegressor

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "audit/given_probabilities.hpp"
 #include "audit/kernel_ridge_setup.hpp"
 #include "audit/label_scores.hpp"
 #include "audit/noise_model.hpp"
@@ -147,11 +148,29 @@ class Reasons {
   const Features& points_;
 };
 
+/// What a list says of which a share is right at most.
+std::string conclude_guaranteed(const AuditResult& r) {
+  const std::string share = percentage(*r.guarantee, 3);
+  const Index trusted = r.checked - r.checked_wrong;
+  if (!r.issues.empty())
+    return fmt::format(
+        "{} of {} labels are named: at most {} of them {} right, in expectation over the draw of the {}.",
+        with_commas(std::ssize(r.issues)), with_commas(r.n), share, std::ssize(r.issues) == 1 ? "is" : "are",
+        count(r.checked, "checked sample", "checked samples"));
+  return fmt::format(
+      "No label can be named so that at most {} of those named are right, in expectation, by {}: {}.", share,
+      count(trusted, "checked sample with a right label", "checked samples with right labels"),
+      trusted < r.needed ? fmt::format("{} are necessary at least", with_commas(r.needed))
+                         : std::string("more are necessary"));
+}
+
 std::string conclude(const AuditResult& r) {
   std::string text;
   const std::string others =
       r.not_judged > 0 ? fmt::format(" {} cannot be judged.", count(r.not_judged, "label", "labels")) : "";
-  if (r.not_judged == r.n) {
+  if (r.guarantee) {
+    text = conclude_guaranteed(r) + others;
+  } else if (r.not_judged == r.n) {
     text = fmt::format("No label of {} can be judged.", count(r.n, "sample", "samples"));
   } else if (r.issues.empty()) {
     text =
@@ -190,6 +209,46 @@ std::string conclude(const AuditResult& r) {
   return text;
 }
 
+/// Throws for what people cannot have said of these samples.
+void check_people(const AuditOptions& options, const Dataset& asked) {
+  const CheckedSamples& checked = options.checked;
+  if (options.draw < 0 || options.draw > asked.n())
+    throw std::invalid_argument(fmt::format("audit: draw must be from 0 to the {}; got {}",
+                                            count(asked.n(), "sample", "samples"), options.draw));
+  if (options.guarantee && !(*options.guarantee > 0 && *options.guarantee < 1))
+    throw std::invalid_argument(
+        fmt::format("audit: guarantee must be above 0 and below 1; got {}", *options.guarantee));
+  if (options.guarantee && checked.positions.empty())
+    throw std::invalid_argument(
+        "audit: `guarantee` needs samples that somebody checked: draw some with `draw`, look at them, and "
+        "give what "
+        "you found as `checked`");
+  if (checked.wrong.size() != checked.positions.size())
+    throw std::invalid_argument(fmt::format("audit: {} checked samples and {} decisions",
+                                            checked.positions.size(), checked.wrong.size()));
+  for (const Index i : options.accepted)
+    if (i < 0 || i >= asked.n())
+      throw std::invalid_argument(fmt::format("audit: accepted sample {} of {}", i, asked.n()));
+  if (checked.positions.empty()) return;
+  const auto n = std::min<Index>(std::ssize(checked.positions), asked.n());
+  if (checked.positions != draw_samples(asked.n(), n, checked.seed))
+    throw DataError(fmt::format(
+        "audit: checked samples are not the {} of {} that the seed {} draws: only a random choice says how "
+        "many labels are wrong",
+        n, asked.n(), checked.seed));
+}
+
+/// What an answer begins with.
+AuditResult begun(const Dataset& train, const Dataset& asked, const KernelRidgeSetup& prepared) {
+  AuditResult result;
+  result.task = train.task;
+  result.n = asked.n();
+  result.d = train.d();
+  result.classes = train.classes();
+  prepared.tell(result);
+  return result;
+}
+
 AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& options, Progress& progress,
                 const Group& group) {
   const auto began = std::chrono::steady_clock::now();
@@ -204,34 +263,45 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
     check_against(train, *test, "audit");
     require_targets(*test, "audit");
   }
+  check_people(options, asked);
+  check_probabilities(train, "audit");
+  check_probabilities(asked, "audit");
+  if ((train.probabilities.size() > 0) != (asked.probabilities.size() > 0))
+    throw DataError(fmt::format("audit: `probabilities` are given of {} alone; both data sets need them",
+                                (train.probabilities.size() > 0 ? train : asked).name));
 
   if (const Index c = train.classes(); train.task == Task::classification)
     require_memory(noise_bytes(train.n() + (test != nullptr ? test->n() : 0), c, options.bootstrap),
                    fmt::format("audit: what is known of {} labels of {}", with_commas(train.n()),
                                count(c, "class", "classes")),
                    "leave out or merge classes, or try a smaller `n`");
-  AuditResult result;
   const Targets targets(train);
-  const KernelRidgeSetup prepared(train, targets, options.predictor, group, progress);
-  result.task = train.task;
-  result.n = asked.n();
-  result.d = train.d();
-  result.classes = train.classes();
-  prepared.tell(result);
-
+  const KernelRidgeSetup prepared(train, targets.centred(), options.predictor, group, progress);
+  AuditResult result = begun(train, asked, prepared);
   const Predictor& predictor = prepared.predictor();
   Features points;
   Nearest nearest = prepared.nearest();
-  const Predicted own{targets.restored(targets.centred() - predictor.left_out()), predictor.diagonal()};
+  Predicted own{targets.restored(targets.centred() - predictor.left_out()), predictor.diagonal()};
+  Blend blend;
+  if (train.probabilities.size() > 0) {
+    std::vector<Index> labels;
+    for (const double y : train.y) labels.push_back(static_cast<Index>(y));
+    blend = fit_blend(own.f, train.probabilities, labels);
+    own.f = blend(own.f, train.probabilities);
+    result.probabilities = blend.given;
+  }
   if (test == nullptr) {
     judge(train, own, train, own, options, result, progress);
   } else {
-    points = prepared.similarity().features(as_given(asked, train.standardization, options.predictor));
-    const Matrix f = targets.restored(predictor.predict(points, &nearest));
+    points = prepared.similarity().features(prepared.inputs(asked, progress));
+    Matrix f = targets.restored(predictor.predict(points, &nearest));
+    if (asked.probabilities.size() > 0) f = blend(f, asked.probabilities);
     judge(train, own, asked, {f, Vector::Constant(f.rows(), own.precision.mean())}, options, result,
           progress);
   }
   look_at_distances(train, asked, nearest, prepared.nearest().distance, result);
+  for (const Index i : draw_samples(asked.n(), options.draw, options.predictor.seed))
+    result.drawn.push_back(sample(asked, i));
   Reasons(train, asked, predictor, points).give(result.issues, options.reasons, progress);
   progress.finish();
   result.conclusion = conclude(result);
@@ -240,6 +310,54 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
 }
 
 }  // namespace
+
+std::vector<AuditResult> audit_each(const Dataset& data, const std::vector<Target>& all,
+                                    const AuditOptions& options, Progress& progress, const Group& group) {
+  auto began = std::chrono::steady_clock::now();
+  check(options.predictor, "audit");
+  if (all.empty()) throw std::invalid_argument("audit: no target");
+  if (options.draw > 0 || options.guarantee || !options.checked.positions.empty() ||
+      !options.accepted.empty())
+    throw std::invalid_argument("audit: `draw`, `checked`, `accepted` and `guarantee` are for one target");
+  if (data.probabilities.size() > 0) throw std::invalid_argument("audit: `probabilities` are of one target");
+  Dataset each = data;
+  const auto take = [&each](const Target& target) {
+    each.task = target.task;
+    each.y = target.y;
+    each.class_names = target.class_names;
+    each.target_name = target.name;
+    check_audited(each, "audit");
+  };
+  std::vector<Targets> targets;
+  std::vector<Index> begins{0};  // of their columns
+  for (const Target& target : all) {
+    take(target);
+    targets.emplace_back(each);
+    begins.push_back(begins.back() + targets.back().centred().cols());
+  }
+  Matrix Y(data.n(), begins.back());
+  for (std::size_t k = 0; k < all.size(); ++k)
+    Y.middleCols(begins[k], begins[k + 1] - begins[k]) = targets[k].centred();
+  const KernelRidgeSetup prepared(each, Y, options.predictor, group, progress);
+  const Matrix left_out = prepared.predictor().left_out();
+  std::vector<AuditResult> results;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    take(all[k]);
+    AuditResult result = begun(each, each, prepared);
+    const Matrix residuals = left_out.middleCols(begins[k], begins[k + 1] - begins[k]);
+    const Predicted own{targets[k].restored(targets[k].centred() - residuals),
+                        prepared.predictor().diagonal()};
+    judge(each, own, each, own, options, result, progress);
+    look_at_distances(each, each, prepared.nearest(), prepared.nearest().distance, result);
+    Reasons(each, each, prepared.predictor(), {}).give(result.issues, options.reasons, progress);
+    progress.finish();
+    result.conclusion = conclude(result);
+    result.seconds = seconds_since(began);
+    began = std::chrono::steady_clock::now();
+    results.push_back(std::move(result));
+  }
+  return results;
+}
 
 AuditResult audit(const Dataset& data, const AuditOptions& options, Progress& progress, const Group& group) {
   return run(data, nullptr, options, progress, group);

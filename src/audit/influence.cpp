@@ -39,8 +39,8 @@ class Explainer {
         test_(test),
         options_(options),
         targets_(train),
-        prepared_(train, targets_, options.predictor, group, progress),
-        X_(as_given(test, train.standardization, options.predictor)),
+        prepared_(train, targets_.centred(), options.predictor, group, progress),
+        points_(prepared_.inputs(test, progress)),
         left_out_(prepared_.predictor().left_out()) {}
 
   InfluenceResult run(Progress& progress) {
@@ -71,7 +71,7 @@ class Explainer {
 
  private:
   void block(Index begin, Index end, InfluenceResult& r) {
-    const Features points = prepared_.similarity().features(X_.middleRows(begin, end - begin));
+    const Features points = prepared_.similarity().features(points_.rows(begin, end));
     const Predictor& predictor = prepared_.predictor();
     const Matrix F = targets_.restored(predictor.predict(points));
     const Matrix h = predictor.weights(points);  // n x t
@@ -123,7 +123,7 @@ class Explainer {
   const InfluenceOptions& options_;
   Targets targets_;
   KernelRidgeSetup prepared_;
-  RowMatrix X_;      // of the test points
+  Inputs points_;    // the test points
   Matrix left_out_;  // residuals of training samples without themselves
   Vector values_;
   double wrong_ = 0, squares_ = 0;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "audit/checked.hpp"
 #include "audit/noise_model.hpp"
 #include "audit/noise_rate.hpp"
 #include "audit/residual_model.hpp"
@@ -20,6 +21,13 @@ void sort_issues(AuditResult& result) {
   std::sort(result.issues.begin(), result.issues.end(), [](const LabelIssue& a, const LabelIssue& b) {
     return a.score != b.score ? a.score < b.score : a.position < b.position;
   });
+}
+
+LabelIssue issue_at(const Dataset& asked, Index i, const AuditResult& result) {
+  const auto at = static_cast<std::size_t>(i);
+  LabelIssue issue{sample(asked, i), i, result.predicted[at], result.scores[at]};
+  if (!result.confidence.empty()) issue.confidence = result.confidence[at];
+  return issue;
 }
 
 std::vector<Index> labels_of(const Dataset& data) {
@@ -80,9 +88,14 @@ void keep_expected(std::vector<LabelIssue>& issues, double expected) {
   if (kept < issues.size()) issues.resize(kept);
 }
 
-void judge_classes(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F,
-                   const AuditOptions& options, AuditResult& result, Progress& progress) {
-  progress.stage("labels");
+/// What is put together of all samples: candidates for issues, and how many labels to expect wrong.
+struct Candidates {
+  std::vector<Index> positions;
+  std::vector<bool> judged;  // of all samples
+};
+
+Candidates judge_classes(const Dataset& train, const Predicted& own, const Dataset& asked, const Matrix& F,
+                         const AuditOptions& options, AuditResult& result, Progress& progress) {
   const auto& names = train.class_names;
   const Index c = F.cols();
   const std::vector<Index> labels = labels_of(asked);
@@ -93,8 +106,8 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
     own.f.row(i).maxCoeff(&winner);
     known[static_cast<std::size_t>(winner)] = true;
   }
+  Candidates candidates;
   Index wrong = 0;
-  double expected = 0;  // wrong labels, of those that can be judged
   for (Index i = 0; i < asked.n(); ++i) {
     Index winner = 0;
     F.row(i).maxCoeff(&winner);
@@ -104,18 +117,13 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
     result.scores.push_back(score);
     result.confidence.push_back(confidence);
     result.predicted.push_back(names[static_cast<std::size_t>(winner)]);
-    if (known[static_cast<std::size_t>(label)])
-      expected += 1 - score;
-    else
-      ++result.not_judged;
+    candidates.judged.push_back(known[static_cast<std::size_t>(label)]);
+    if (!candidates.judged.back()) ++result.not_judged;
     if (winner == label) continue;
     ++wrong;
-    if (known[static_cast<std::size_t>(label)])
-      result.issues.push_back({sample(asked, i), i, result.predicted.back(), score, confidence});
+    if (candidates.judged.back()) candidates.positions.push_back(i);
   }
   result.error = static_cast<double>(wrong) / static_cast<double>(asked.n());
-  sort_issues(result);
-  keep_expected(result.issues, expected);
 
   add_caveats(train, labels, known, result);
 
@@ -130,6 +138,7 @@ void judge_classes(const Dataset& train, const Predicted& own, const Dataset& as
             {names[static_cast<std::size_t>(k)], names[static_cast<std::size_t>(j)], e});
   std::stable_sort(result.confusions.begin(), result.confusions.end(),
                    [](const Confusion& a, const Confusion& b) { return a.samples.value > b.samples.value; });
+  return candidates;
 }
 
 /// How large residuals of the predictor's own samples are where predictions are about as large: medians of a
@@ -191,8 +200,8 @@ struct Residuals {
   }
 };
 
-void judge_numbers(const Dataset& train, const Predicted& own, const Dataset& asked,
-                   const Predicted& predicted, const AuditOptions& options, AuditResult& result) {
+Candidates judge_numbers(const Dataset& train, const Predicted& own, const Dataset& asked,
+                         const Predicted& predicted, const AuditOptions& options, AuditResult& result) {
   const Matrix& F = predicted.f;
   const double unit = train.y.cwiseAbs().maxCoeff();
   const double range = train.y.maxCoeff() / unit - train.y.minCoeff() / unit;
@@ -207,11 +216,12 @@ void judge_numbers(const Dataset& train, const Predicted& own, const Dataset& as
     const ResidualModel same = residual_model(these.size, these.precision, range, model.scale);
     model = model.judges ? same : silent(same);
   }
+  Candidates candidates;
   for (Index i = 0; i < asked.n(); ++i) {
     result.scores.push_back(std::clamp(model.right(i), 0.0, 1.0));
     result.predicted.push_back(fmt::format("{}", F(i, 0)));
-    if (model.right(i) < 0.5)
-      result.issues.push_back({sample(asked, i), i, result.predicted.back(), result.scores.back()});
+    candidates.positions.push_back(i);
+    candidates.judged.push_back(model.judges);
   }
   result.noise_rate =
       estimate_rate(these.size, these.precision, range, model, options.bootstrap, options.predictor.seed);
@@ -219,10 +229,62 @@ void judge_numbers(const Dataset& train, const Predicted& own, const Dataset& as
   const double deviation =
       std::sqrt((part.array() - part.mean()).square().mean() * static_cast<double>(asked.n()));
   result.error = these.size.norm() / deviation;
-  if (model.judges) return;
+  if (model.judges) return candidates;
   result.not_judged = asked.n();
   result.caveats.emplace_back(
       "The features say too little of the target: residuals are nearly as large as its own spread.");
+  return candidates;
+}
+
+/// Of labels that may be wrong those to look at, by the scores.
+void list_issues(const Dataset& asked, const Candidates& candidates, const AuditOptions& options,
+                 AuditResult& result) {
+  std::vector<bool> settled(result.scores.size());  // somebody looked at them
+  for (const auto* positions : {&options.accepted, &options.checked.positions})
+    for (const Index i : *positions) settled[static_cast<std::size_t>(i)] = true;
+  double expected = 0;  // wrong labels, of those that can be judged
+  for (std::size_t i = 0; i < result.scores.size(); ++i)
+    if (candidates.judged[i] && !settled[i]) expected += 1 - result.scores[i];
+  for (const Index i : candidates.positions) {
+    const auto at = static_cast<std::size_t>(i);
+    if (!settled[at] && (asked.task == Task::classification || result.scores[at] < 0.5))
+      result.issues.push_back(issue_at(asked, i, result));
+  }
+  sort_issues(result);
+  if (asked.task == Task::classification) keep_expected(result.issues, expected);
+}
+
+/// The least or the greatest target, if it repeats and nearly always looks wrong: a placeholder, as -200 is.
+void add_placeholders(const Dataset& asked, AuditResult& result) {
+  constexpr Index kRepeats = 3;
+  constexpr double kNearlyAll = 0.8;
+  for (const double odd : {asked.y.minCoeff(), asked.y.maxCoeff()}) {
+    const Index all = (asked.y.array() == odd).count();
+    const auto listed = std::ranges::count_if(
+        result.issues, [&](const LabelIssue& issue) { return asked.y(issue.position) == odd; });
+    if (all < kRepeats || static_cast<double>(listed) < kNearlyAll * static_cast<double>(all)) continue;
+    result.caveats.push_back(fmt::format(
+        "{} of the targets are {}, and {} of these look wrong: if that stands for a missing value, "
+        "`na_values={}` leaves them out.",
+        with_commas(all), odd, all == listed ? "all" : with_commas(listed), odd));
+  }
+}
+
+/// Those of which a share is right at most, whatever the scores mean.
+void list_guaranteed(const Dataset& asked, const Vector& right, const AuditOptions& options,
+                     AuditResult& result) {
+  const double most = *options.guarantee;
+  std::vector<bool> accepted(result.scores.size());
+  for (const Index i : options.accepted) accepted[static_cast<std::size_t>(i)] = true;
+  for (const Index i : guaranteed(right, options.checked, most))
+    if (!accepted[static_cast<std::size_t>(i)]) result.issues.push_back(issue_at(asked, i, result));
+  sort_issues(result);
+  result.guarantee = most;
+  result.needed = static_cast<Index>(std::min(
+      std::ceil(1 / (most * std::max(result.noise_rate.value, 1e-9)) - 1), static_cast<double>(asked.n())));
+  Vector wrong(right.size());
+  for (Index i = 0; i < wrong.size(); ++i) wrong(i) = 1 - result.scores[static_cast<std::size_t>(i)];
+  result.expected_issues = expected_length(right, wrong, result.checked, most);
 }
 
 }  // namespace
@@ -233,11 +295,23 @@ Index class_of(const Dataset& data, const std::string& name) {
 
 void judge(const Dataset& train, const Predicted& own, const Dataset& asked, const Predicted& predicted,
            const AuditOptions& options, AuditResult& result, Progress& progress) {
-  if (train.task == Task::classification)
-    judge_classes(train, own, asked, predicted.f, options, result, progress);
+  const Candidates candidates = train.task == Task::classification
+                                    ? judge_classes(train, own, asked, predicted.f, options, result, progress)
+                                    : judge_numbers(train, own, asked, predicted, options, result);
+  const Vector right = Eigen::Map<const Vector>(result.scores.data(), std::ssize(result.scores));
+  if (const CheckedSamples& checked = options.checked; !checked.positions.empty()) {
+    const Recalibrated by_people = recalibrate(right, checked);
+    for (Index i = 0; i < right.size(); ++i)
+      result.scores[static_cast<std::size_t>(i)] = 1 - by_people.wrong(i);
+    result.noise_rate = by_people.rate;
+    result.checked = std::ssize(checked.positions);
+    result.checked_wrong = std::ranges::count(checked.wrong, true);
+  }
+  if (options.guarantee)
+    list_guaranteed(asked, right, options, result);
   else
-    judge_numbers(train, own, asked, predicted, options, result);
-  sort_issues(result);
+    list_issues(asked, candidates, options, result);
+  if (asked.task == Task::regression) add_placeholders(asked, result);
 }
 
 }  // namespace zeroloss::internal

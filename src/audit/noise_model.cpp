@@ -182,15 +182,13 @@ std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labe
           attempts.push_back(
               {Explaining(links.back(), some, pseudo_of(m, pseudo), *classes), precision, pseudo});
   }
-  const auto each = [&](const auto& f) {
-    progress.advance(1);
-    parallel_for(std::ssize(attempts), [&](Index a) {
-      if (!progress.cancelled()) f(attempts[static_cast<std::size_t>(a)]);
-    });
+  const auto each = [&](const char* stage, const auto& f) {
+    progress.stage(stage, static_cast<double>(attempts.size()));
+    parallel_for(std::ssize(attempts), progress, [&](Index a) { f(attempts[static_cast<std::size_t>(a)]); });
   };
   if (many)  // the worse half goes twice
     for (const int turns : {2, 4}) {
-      each([&](Attempt& one) {
+      each("labels: first ways to explain them", [&](Attempt& one) {
         one.explaining.turn(turns, progress);
         one.evidence = one.explaining.evidence(/*nearly=*/true, progress);
       });
@@ -198,7 +196,7 @@ std::vector<Reading> readings_of(const Matrix& F, const std::vector<Index>& labe
       std::ranges::stable_sort(attempts, std::greater{}, &Attempt::evidence);
       attempts.erase(attempts.begin() + (std::ssize(attempts) + 1) / 2, attempts.end());
     }
-  each([&](Attempt& one) {
+  each("labels: ways to explain them", [&](Attempt& one) {
     one.explaining.turn(kMostTurns, progress);
     Explanation best = one.explaining.explanation(progress);
     one.link = std::move(best.link);
@@ -241,24 +239,24 @@ NoiseModel noise_model(const Matrix& F, const std::vector<Index>& labels, const 
   const Index n = F.rows();
   NoiseModel model;
   model.like_others = like != nullptr;
+  progress.stage("labels", kFits);
   for (int k = 0; k < kFits; ++k) {
-    progress.advance(1);
     model.fits.push_back(fit_noise(of_fit(F, k), labels, pseudo_of_fit(n, k),
                                    like ? like->fits[static_cast<std::size_t>(k)].sharpness : 0, progress));
+    progress.advance(1);
   }
   model.readings = like ? like->readings : readings_of(F, labels, model.fits, progress);
   model.sharpness = like ? like->sharpness : model.fits[0].sharpness;
   model.labels = Matrix::Zero(n, F.cols());
+  progress.stage("labels: noise", static_cast<double>(kReadingFits * model.readings.size()));
   for (Reading& reading : model.readings) {
     const Matrix made = linked(F, reading.link, model.sharpness);
     for (int k = 0; k < kReadingFits; ++k) {
-      progress.advance(1);
       const Matrix L = of_fit(made, k);
       NoiseFit fit = fit_noise(L, labels, pseudo_of(n, reading.pseudo),
                                like ? reading.fits[static_cast<std::size_t>(k)].sharpness : 0, progress);
-
+      progress.advance(1);
       model.labels += reading.weight / kReadingFits * fit.labels;
-
       if (!like) reading.fits.push_back(std::move(fit));
     }
   }
@@ -279,6 +277,7 @@ std::vector<Estimate> estimate_confusions(const Matrix& F, const std::vector<Ind
   std::vector<Matrix> whole;
   std::vector<std::vector<Matrix>> again(kFits, std::vector<Matrix>(static_cast<std::size_t>(draws)));
   const Threads threads(static_cast<double>(draws * n * c) * 1000);
+  progress.stage("labels: intervals", kFits);
   for (int k = 0; k < kFits; ++k) {
     const auto q = static_cast<std::size_t>(k);
     const Matrix L = of_fit(F, k);

@@ -9,7 +9,7 @@
 /// classes.
 namespace zeroloss::internal {
 
-/// /// log(max(F, 0) + 0.1).
+/// log(max(F, 0) + 0.1).
 Matrix logarithm_of(const Matrix& F);
 
 /// At most 10,000 samples, evenly spread over all.
@@ -48,7 +48,7 @@ struct Reading {
   std::vector<NoiseFit> fits;  ///< two, of either L of the linked outputs
 };
 
-/// /// What is not known of predictions is which L they are: F as it is or log(max(F, 0) + 0.1), which holds
+/// What is not known of predictions is which L they are: F as it is or log(max(F, 0) + 0.1), which holds
 /// where classes overlap; nor whether labels are wrong as often from any class to any other (n
 /// pseudo-samples) or not (10). Two fits, of either L, both with n, estimate which classes are mistaken for
 /// others; the third one, of F with 10, widens intervals. Which labels are wrong, and how many, is said by

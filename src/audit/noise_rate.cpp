@@ -212,7 +212,8 @@ IntegratedNoise integrate_noise(const Matrix& F, const std::vector<Index>& label
   {
     const Threads threads(static_cast<double>(n * F.cols()) * 1000);
     const SerialBlas serial;
-    parallel_for(std::ssize(jobs), [&](Index j) {
+    progress.stage("labels: rates", static_cast<double>(jobs.size()));
+    parallel_for(std::ssize(jobs), progress, [&](Index j) {
       Job& job = jobs[static_cast<std::size_t>(j)];
       const Matrix L = shaped(linked(F, job.reading->link, model.sharpness), job.power),
                    shown = L(some.rows, Eigen::all);

@@ -59,6 +59,7 @@ Predictor::Predictor(const Similarity& similarity, const Features& X, const std:
                      double ridge, const Matrix& Y, Nearest* nearest, Progress& progress)
     : similarity_(similarity),
       X_(X),
+      which_(inducing),
       inducing_(X.rows(inducing)),
       ridge_(ridge),
       L_(scaled_kernel(similarity, inducing_, ridge, progress)),
@@ -110,7 +111,11 @@ Matrix Predictor::columns(const std::vector<Index>& which) const {
 }
 
 Matrix Predictor::predict(const Features& points, Nearest* nearest) const {
-  return similarities(similarity_, points, inducing_.n() > 0 ? inducing_ : X_, nearest) * coefficients_;
+  const Matrix outputs =
+      similarities(similarity_, points, inducing_.n() > 0 ? inducing_ : X_, nearest) * coefficients_;
+  for (std::size_t i = 0; nearest != nullptr && inducing_.n() > 0 && i < nearest->index.size(); ++i)
+    nearest->index[i] = which_[static_cast<std::size_t>(nearest->index[i])];
+  return outputs;
 }
 
 Matrix Predictor::weights(const Features& points) const {

@@ -32,14 +32,15 @@ class Predictor {
   Index n() const { return G_.size(); }
 
   Matrix columns(const std::vector<Index>& which) const;  ///< of G: n x k
-  /// Of points: outputs t x c, and h: n x t.
+  /// Of points: outputs t x c, and of each the nearest sample (of inducing ones, if it has these); h: n x t.
   Matrix predict(const Features& points, Nearest* nearest = nullptr) const;
   Matrix weights(const Features& points) const;
 
  private:
   const Similarity& similarity_;
   const Features& X_;
-  Features inducing_;  // empty: all
+  std::vector<Index> which_;  // are inducing points
+  Features inducing_;         // empty: all
   double ridge_;
   std::unique_ptr<RidgeFactor> all_;  // of all samples, or null
   Packed<double> L_;                  // of the inducing ones

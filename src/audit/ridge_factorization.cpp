@@ -39,8 +39,8 @@ class FactorHere final : public RidgeFactor {
 // What all processes know of the similarity before they have any features.
 struct Dealing {
   Sizes sizes;
-  Index d = 0, width = 0;
-  bool ranks = false;
+  Index d = 0, derived = 0;  // columns
+  SimilarityShape shape;
   double ridge = 0;
 };
 
@@ -51,13 +51,15 @@ struct Part {
 
 Part deal_features(const BlockCyclic& all, const Dealing& shape, const Features* features) {
   Part part;
-  const auto deal = [&](Index d, RowMatrix Features::*which) {
-    all.deal_rows(features != nullptr ? &(features->*which) : nullptr, d, part.rows.*which,
+  const auto deal = [&](Index columns, RowMatrix Features::*which) {
+    if (columns == 0) return;
+    all.deal_rows(features != nullptr ? &(features->*which) : nullptr, columns, part.rows.*which,
                   part.columns.*which);
   };
   deal(shape.d, &Features::scaled);
-  if (shape.ranks) deal(shape.d, &Features::ranks);
-  deal(shape.d + 1, &Features::unit);
+  deal(shape.shape.ranks ? shape.d : 0, &Features::ranks);
+  deal(shape.d > 0 ? shape.d + 1 : 0, &Features::unit);
+  deal(shape.derived, &Features::derived);
   return part;
 }
 
@@ -105,8 +107,9 @@ class FactorTogether final : public RidgeFactor {
   FactorTogether(const Group& group, const Similarity& similarity, const Features& features, double ridge,
                  Nearest& nearest, Progress& progress)
       : group_(group) {
-    const Index n = features.n(), d = features.scaled.cols();
-    const Dealing shape{{n, 0, kBlock}, d, similarity.width(), features.ranks.size() > 0, ridge};
+    const Index n = features.n();
+    const Dealing shape{
+        {n, 0, kBlock}, features.scaled.cols(), features.derived.cols(), similarity.shape(), ridge};
     if (const std::string why = BlockCyclic::refused(group.size(), shape.sizes); !why.empty())
       throw ResourceError(why);
     progress.stage("similarities");
@@ -164,8 +167,8 @@ std::unique_ptr<RidgeFactor> factored(const Group& group, const Similarity& simi
   return std::make_unique<FactorTogether>(group, similarity, features, ridge, nearest, progress);
 }
 
-double dealt_bytes(const Group& group, Index n, Index d) {
-  return BlockCyclic::bytes(group.size(), {n, 3 * d + 1, kBlock}) + 32.0 * static_cast<double>(n);
+double dealt_bytes(const Group& group, Index n, Index columns) {
+  return BlockCyclic::bytes(group.size(), {n, columns, kBlock}) + 32.0 * static_cast<double>(n);
 }
 
 void serve_similarities(const Group& group) {
@@ -174,7 +177,7 @@ void serve_similarities(const Group& group) {
   group.broadcast(activation);
   BlockCyclic all(group, shape.sizes, failure);
   if (failure.empty()) {
-    const Similarity similarity(shape.ranks, shape.width, activation);
+    const Similarity similarity(shape.shape, activation);
     const Part part = deal_features(all, shape, nullptr);
     Nearest nearest = fill(all, similarity, part, shape);
     gather(group, nearest);

@@ -25,8 +25,8 @@ std::unique_ptr<RidgeFactor> factored(const Group& group, const Similarity& simi
                                       Progress& progress);
 [[noreturn]] void not_definite(double ridge);
 
-/// Of one process of the group, the most of any.
-double dealt_bytes(const Group& group, Index n, Index d);
+/// Of one process of the group, the most of any, for features with so many columns together.
+double dealt_bytes(const Group& group, Index n, Index columns);
 
 constexpr const char* kAuditService = "similarities";
 void serve_similarities(const Group& group);

@@ -12,6 +12,7 @@
 #include "base/parallel_for.hpp"
 #include "kernel/cross.hpp"
 #include "kernel/entries.hpp"
+#include "linalg/lapack.hpp"
 #include "zeroloss/base/blas.hpp"
 #include "zeroloss/base/threads.hpp"
 
@@ -79,19 +80,23 @@ double score_of(double x, const std::vector<double>& values, const std::vector<d
 
 }  // namespace
 
+Inputs Inputs::rows(Index begin, Index end) const {
+  const auto some = [&](const RowMatrix& all) {
+    return all.size() > 0 ? RowMatrix(all.middleRows(begin, end - begin)) : RowMatrix();
+  };
+  return {some(X), some(derived)};
+}
+
 Features Features::rows(const std::vector<Index>& which) const {
-  Features some{scaled(which, Eigen::all), {}, unit(which, Eigen::all)};
-  if (ranks.size() > 0) some.ranks = ranks(which, Eigen::all);
+  Features some;
+  each([&](RowMatrix Features::*part) {
+    if ((this->*part).size() > 0) some.*part = (this->*part)(which, Eigen::all);
+  });
   return some;
 }
 
-Similarity::Similarity(const RowMatrix& X, const std::string& scale, const std::string& activation)
-    : columns_(static_cast<std::size_t>(X.cols())),
-      ranks_(scale == "columns"),
-      width_(0),
-      activation_(activation),
-      kernel_(sigma(zeroloss::activation(activation))),
-      at_one_(kernel_(1)) {
+Columns::Columns(const RowMatrix& X, const std::string& scale, bool ranks)
+    : columns_(static_cast<std::size_t>(X.cols())), width_(0) {
   double largest = 0, squares = 0;
   std::vector<Spread> spreads;
   for (Index k = 0; k < X.cols(); ++k) {
@@ -109,45 +114,84 @@ Similarity::Similarity(const RowMatrix& X, const std::string& scale, const std::
     Column& column = columns_[k];
     column.middle = scale == "given" ? 0 : s.middle;
     column.over = scale == "given" ? 1 : 1 / (scale == "common" ? common : s.deviation);
-    if (ranks_) rank(X.col(static_cast<Index>(k)), column.values, column.scores);
+    if (ranks) rank(X.col(static_cast<Index>(k)), column.values, column.scores);
   }
 }
 
-Similarity::Similarity(bool ranks, Index width, const std::string& activation)
-    : ranks_(ranks),
-      width_(width),
+RowMatrix Columns::scaled(const RowMatrix& X) const {
+  RowMatrix made = RowMatrix::Zero(X.rows(), X.cols());
+#pragma omp parallel for schedule(static)
+  for (Index i = 0; i < X.rows(); ++i)
+    for (Index k = 0; k < X.cols(); ++k)
+      if (const Column& column = columns_[static_cast<std::size_t>(k)]; column.over != 0)
+        made(i, k) = (X(i, k) - column.middle) * column.over;
+  return made;
+}
+
+RowMatrix Columns::ranks(const RowMatrix& X) const {
+  RowMatrix made = RowMatrix::Zero(X.rows(), X.cols());
+#pragma omp parallel for schedule(static)
+  for (Index i = 0; i < X.rows(); ++i)
+    for (Index k = 0; k < X.cols(); ++k)
+      if (const Column& column = columns_[static_cast<std::size_t>(k)]; column.over != 0)
+        made(i, k) = score_of(X(i, k), column.values, column.scores);
+  return made;
+}
+
+RowMatrix Columns::unit(const RowMatrix& scaled) const {
+  const Index d = scaled.cols();
+  RowMatrix made(scaled.rows(), d + 1);
+  const double constant = kConstant * std::sqrt(static_cast<double>(width_));
+#pragma omp parallel for schedule(static)
+  for (Index i = 0; i < made.rows(); ++i) {
+    const double largest = std::max(scaled.row(i).cwiseAbs().maxCoeff(), constant);
+    auto row = made.row(i);
+    row.head(d) = scaled.row(i) / largest;
+    row(d) = constant / largest;
+    row /= row.norm();
+  }
+  return made;
+}
+
+Similarity::Similarity(const Inputs& train, const std::string& scale, const std::string& activation,
+                       double derived)
+    : Similarity({.ranks = scale == "columns" && derived < 1, .width = 1, .derived = derived}, activation) {
+  if (derived < 1) columns_ = Columns(train.X, scale, shape_.ranks);
+  if (derived > 0) derived_ = Columns(train.derived, "columns", false);
+  shape_.width = columns_.width();
+}
+
+Similarity::Similarity(const SimilarityShape& shape, const std::string& activation)
+    : shape_(shape),
       activation_(activation),
       kernel_(sigma(zeroloss::activation(activation))),
       at_one_(kernel_(1)) {}
 
-Features Similarity::features(const RowMatrix& X) const {
-  Features made{RowMatrix::Zero(X.rows(), X.cols()), {}, RowMatrix(X.rows(), X.cols() + 1)};
-  if (ranks_) made.ranks = RowMatrix::Zero(X.rows(), X.cols());
-#pragma omp parallel for schedule(static)
-  for (Index i = 0; i < X.rows(); ++i) {
-    for (Index k = 0; k < X.cols(); ++k) {
-      const Column& column = columns_[static_cast<std::size_t>(k)];
-      if (column.over == 0) continue;
-      made.scaled(i, k) = (X(i, k) - column.middle) * column.over;
-      if (ranks_) made.ranks(i, k) = score_of(X(i, k), column.values, column.scores);
-    }
-    const double constant = kConstant * std::sqrt(static_cast<double>(width_));
-    const double largest = std::max(made.scaled.row(i).cwiseAbs().maxCoeff(), constant);
-    auto unit = made.unit.row(i);
-    unit.head(X.cols()) = made.scaled.row(i) / largest;
-    unit(X.cols()) = constant / largest;
-    unit /= unit.norm();
+Features Similarity::features(const Inputs& points) const {
+  Features made;
+  if (shape_.derived < 1) {
+    made.scaled = columns_.scaled(points.X);
+    if (shape_.ranks) made.ranks = columns_.ranks(points.X);
+    made.unit = columns_.unit(made.scaled);
   }
+  if (shape_.derived > 0) made.derived = derived_.unit(derived_.scaled(points.derived));
   return made;
 }
 
 void Similarity::tile(const Features& A, Index i, Index i_end, const Features& B, Index j, Index j_end,
                       double* K, double* distances, Index stride) const {
+  if (shape_.derived < 1)
+    tile_of_columns(A, i, i_end, B, j, j_end, K, shape_.derived > 0 ? nullptr : distances, stride);
+  if (shape_.derived > 0) add_derived(A, i, i_end, B, j, j_end, K, distances, stride);
+}
+
+void Similarity::tile_of_columns(const Features& A, Index i, Index i_end, const Features& B, Index j,
+                                 Index j_end, double* K, double* distances, Index stride) const {
   const Index d = A.scaled.cols(), rows = i_end - i, columns = j_end - j;
-  const double mean = 1 / static_cast<double>(width_);
+  const double mean = 1 / static_cast<double>(shape_.width);
   std::vector<double> apart(static_cast<std::size_t>(rows * columns)), by_rank;
   city_block(A.scaled.data() + i * d, rows, B.scaled.data() + j * d, columns, d, apart.data(), columns);
-  if (ranks_) {
+  if (shape_.ranks) {
     by_rank.resize(apart.size());
     city_block(A.ranks.data() + i * d, rows, B.ranks.data() + j * d, columns, d, by_rank.data(), columns);
   }
@@ -157,10 +201,28 @@ void Similarity::tile(const Features& A, Index i, Index i_end, const Features& B
     for (Index q = 0; q < columns; ++q) {
       const auto at = static_cast<std::size_t>(r * columns + q);
       const double near = std::exp(-mean * apart[at]);
-      const double single = ranks_ ? (near + std::exp(-mean * by_rank[at])) / 2 : near;
+      const double single = shape_.ranks ? (near + std::exp(-mean * by_rank[at])) / 2 : near;
       double& entry = K[r * stride + q];
       entry = (entry / at_one_ + single) / 2;
       if (distances != nullptr) distances[r * stride + q] = mean * apart[at];
+    }
+}
+
+void Similarity::add_derived(const Features& A, Index i, Index i_end, const Features& B, Index j, Index j_end,
+                             double* K, double* distances, Index stride) const {
+  const Index p = A.derived.cols(), rows = i_end - i, columns = j_end - j;
+  RowMatrix entry(rows, columns);  // inner products, then the kernel of them
+  lapack::gemm('T', 'N', columns, rows, p, 1.0, B.derived.data() + j * p, p, A.derived.data() + i * p, p, 0.0,
+               entry.data(), columns);
+  for (Index r = 0; distances != nullptr && r < rows; ++r)
+    for (Index q = 0; q < columns; ++q)
+      distances[r * stride + q] = std::sqrt(std::max(0.0, 2 - 2 * entry(r, q)));
+  entries::map(kernel_, entry.data(), static_cast<std::size_t>(entry.size()));
+  const double share = shape_.derived;
+  for (Index r = 0; r < rows; ++r)
+    for (Index q = 0; q < columns; ++q) {
+      double& all = K[r * stride + q];
+      all = share * entry(r, q) / at_one_ + (share < 1 ? (1 - share) * all : 0);
     }
 }
 
@@ -203,7 +265,8 @@ Packed<double> similarities(const Similarity& similarity, const Features& A, Nea
   const Index n = A.n();
   Packed<double> K(n);
   const auto list = places(n, n, true);
-  const Threads threads(list.size() > 1 ? 4 * kernel_work(n, n, A.scaled.cols()) / 2 : 0);
+  const Threads threads(list.size() > 1 ? 4 * kernel_work(n, n, A.scaled.cols() + A.derived.cols() / 4) / 2
+                                        : 0);
   std::vector<Nearest> found(static_cast<std::size_t>(thread_count()), nearest ? nobody(n) : Nearest{});
   progress.stage("similarities", static_cast<double>(list.size()));
   for (std::size_t begin = 0; begin < list.size(); begin += kTilesBetween) {
@@ -235,7 +298,8 @@ Packed<double> similarities(const Similarity& similarity, const Features& A, Nea
 RowMatrix similarities(const Similarity& similarity, const Features& A, const Features& B, Nearest* nearest) {
   RowMatrix K(A.n(), B.n());
   const auto list = places(A.n(), B.n(), false);
-  const Threads threads(list.size() > 1 ? 4 * kernel_work(A.n(), B.n(), A.scaled.cols()) : 0);
+  const Threads threads(
+      list.size() > 1 ? 4 * kernel_work(A.n(), B.n(), A.scaled.cols() + A.derived.cols() / 4) : 0);
   std::vector<Nearest> found(static_cast<std::size_t>(thread_count()), nearest ? nobody(A.n()) : Nearest{});
   const SerialBlas serial;
   parallel_for(std::ssize(list), [&](Index t) {

@@ -7,39 +7,50 @@
 
 /// How alike two samples are, in [0, 1]: half the neural tangent kernel of a wide network on the sphere, half
 /// exp(-mean |x_k - z_k|), the kernel of infinitely many cosine neurons with Cauchy weights (Rahimi & Recht
-/// 2007). The first sees directions in all features together, the second single features, as trees do.
+/// 2007). The first sees directions in all features together, the second single features, as trees do. Where
+/// other features are derived from the samples, of patches of images or by somebody's model, it is, wholly or
+/// for a part, the network's kernel of these.
 namespace zeroloss::internal {
 
-/// Features of points, ready to be compared.
-struct Features {
-  RowMatrix scaled;  ///< n x d
-  RowMatrix ranks;   ///< n x d normal scores, or empty
-  RowMatrix unit;    ///< n x (d + 1): (scaled, constant), divided by its length
+/// Points as numbers; n x 0 where these are not looked at.
+struct Inputs {
+  RowMatrix X;        ///< n x d, as given
+  RowMatrix derived;  ///< n x p: features that something else made of them
 
-  Index n() const { return scaled.rows(); }
+  Inputs rows(Index begin, Index end) const;  ///< those from `begin` to before `end`
+};
+
+/// Features of points, ready to be compared. What counts for nothing has no columns.
+struct Features {
+  RowMatrix scaled;   ///< n x d
+  RowMatrix ranks;    ///< n x d normal scores
+  RowMatrix unit;     ///< n x (d + 1): (scaled, constant), divided by its length
+  RowMatrix derived;  ///< n x (p + 1), likewise of those that were derived
+
+  Index n() const { return std::max(unit.rows(), derived.rows()); }
+  /// The matrices that are there.
+  template <class F>
+  static void each(const F& f) {
+    for (RowMatrix Features::*part :
+         {&Features::scaled, &Features::ranks, &Features::unit, &Features::derived})
+      f(part);
+  }
   Features rows(const std::vector<Index>& which) const;
 };
 
-class Similarity {
+/// Columns of training points, brought to one scale.
+class Columns {
  public:
-  /// From training points, n x d, finite. scale: columns, common or given. columns: each column less its mean
-  /// over its standard deviation, and beside it the normal scores of its ranks; common: columns less their
-  /// means, all over one number; given: as they are. Constant columns count for nothing.
-  Similarity(const RowMatrix& X, const std::string& scale, const std::string& activation);
-
-  /// For tile() alone, of features made elsewhere: whether they have ranks, and width() there.
-  Similarity(bool ranks, Index width, const std::string& activation);
+  Columns() = default;
+  /// scale: columns, common or given, as for Similarity.
+  Columns(const RowMatrix& X, const std::string& scale, bool ranks);
 
   Index width() const { return width_; }  ///< columns that are not constant, at least 1
-  const std::string& activation() const { return activation_; }
-
-  /// Points with the columns of the training points. Ranks of new numbers are interpolated.
-  Features features(const RowMatrix& X) const;
-
-  /// K[i stride + j] = k(a_i, b_j) for rows [i, i_end) of A and [j, j_end) of B, at most 256 each;
-  /// `distances` gets mean |a_k - b_k| likewise, unless it is null. k(x, x) = 1. On one thread.
-  void tile(const Features& A, Index i, Index i_end, const Features& B, Index j, Index j_end, double* K,
-            double* distances, Index stride) const;
+  RowMatrix scaled(const RowMatrix& X) const;
+  RowMatrix ranks(
+      const RowMatrix& X) const;  ///< normal scores, interpolated between those of training points
+  /// Rows of scaled() with a constant behind them, of length 1.
+  RowMatrix unit(const RowMatrix& scaled) const;
 
  private:
   struct Column {
@@ -47,8 +58,46 @@ class Similarity {
     std::vector<double> values{}, scores{};  ///< distinct numbers, ascending, and their normal scores
   };
   std::vector<Column> columns_;
-  bool ranks_;
-  Index width_;
+  Index width_ = 1;
+};
+
+/// What tile() knows beside the features.
+struct SimilarityShape {
+  bool ranks = false;
+  Index width = 1;     ///< Columns::width()
+  double derived = 0;  ///< share of the kernel of derived features, in [0, 1]; 1: others do not count
+};
+
+class Similarity {
+ public:
+  /// From training points, finite. scale: columns, common or given. columns: each column less its mean over
+  /// its standard deviation, and beside it the normal scores of its ranks; common: columns less their means,
+  /// all over one number; given: as they are. Constant columns count for nothing. derived: the share.
+  Similarity(const Inputs& train, const std::string& scale, const std::string& activation, double derived);
+
+  /// For tile() alone, of features made elsewhere.
+  Similarity(const SimilarityShape& shape, const std::string& activation);
+
+  const SimilarityShape& shape() const { return shape_; }
+  const std::string& activation() const { return activation_; }
+
+  /// Points with the columns of the training points.
+  Features features(const Inputs& points) const;
+
+  /// K[i stride + j] = k(a_i, b_j) for rows [i, i_end) of A and [j, j_end) of B, at most 256 each;
+  /// `distances` gets mean |a_k - b_k| likewise, of derived features ||a - b||_2, unless it is
+  /// null. k(x, x) = 1. On one thread.
+  void tile(const Features& A, Index i, Index i_end, const Features& B, Index j, Index j_end, double* K,
+            double* distances, Index stride) const;
+
+ private:
+  void tile_of_columns(const Features& A, Index i, Index i_end, const Features& B, Index j, Index j_end,
+                       double* K, double* distances, Index stride) const;
+  void add_derived(const Features& A, Index i, Index i_end, const Features& B, Index j, Index j_end,
+                   double* K, double* distances, Index stride) const;
+
+  SimilarityShape shape_;
+  Columns columns_, derived_;
   std::string activation_;
   Kernel kernel_;
   double at_one_;

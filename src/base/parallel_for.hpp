@@ -1,10 +1,13 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
 #include <optional>
 
 #include "zeroloss/base/matrix.hpp"
+#include "zeroloss/base/progress.hpp"
+#include "zeroloss/base/threads.hpp"
 
 /// Loops on all threads whose bodies allocate or call what may throw. An exception that left a parallel
 /// region by itself, such as std::bad_alloc, would end the process.
@@ -44,6 +47,18 @@ void parallel_for(Index count, const F& f) {
   struct Nothing {};
   parallel_for(
       count, [] { return Nothing(); }, [&](Nothing&, Index k) { f(k); });
+}
+
+/// The same, as many at a time as there are threads; `progress` advances by 1 for each, between them. Throws
+/// Interrupted too.
+template <class F>
+void parallel_for(Index count, Progress& progress, const F& f) {
+  for (Index begin = 0; begin < count;) {
+    const Index end = std::min<Index>(count, begin + thread_count());
+    parallel_for(end - begin, [&](Index k) { f(begin + k); });
+    progress.advance(static_cast<double>(end - begin));
+    begin = end;
+  }
 }
 
 }  // namespace zeroloss::internal

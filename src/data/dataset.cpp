@@ -11,6 +11,7 @@
 
 #include "linalg/centered_row.hpp"
 #include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss {
 namespace {
@@ -58,6 +59,17 @@ Sample sample(const Dataset& data, Index i) {
   if (data.task == Task::regression) named.label = fmt::format("{}", data.y(i) + 0.0);  // all digits; -0 is 0
   if (!data.ids.empty()) named.id = data.ids[static_cast<std::size_t>(i)];
   return named;
+}
+
+RowMatrix rows_of_records(const Dataset& data, const RowMatrix& all, const std::string& what) {
+  const Index last = data.records.empty() ? 0 : *std::ranges::max_element(data.records);
+  if (last >= all.rows())
+    throw DataError(fmt::format("{} has {}, one for each record from 0; {} has a record {}", what,
+                                count(all.rows(), "row", "rows"), data.name, last));
+  if (last + 1 == data.n() && all.rows() != data.n() && std::ranges::is_sorted(data.records))
+    throw DataError(fmt::format("{} has {}, and {} has {}", what, count(all.rows(), "row", "rows"), data.name,
+                                count(data.n(), "record", "records")));
+  return all(data.records, Eigen::all);
 }
 
 std::string describe(const Sample& sample) {

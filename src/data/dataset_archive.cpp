@@ -13,7 +13,10 @@ void put(BinaryArchive& parcel, const Dataset& data) {
       .put(data.source_classes)
       .put(data.picture.height)
       .put(data.picture.width)
-      .put(data.picture.planes);
+      .put(data.picture.planes)
+      .put(data.picture.together)
+      .put(data.embedding)
+      .put(data.probabilities);
   parcel.put(s.scale)
       .put(s.origin.high)
       .put(s.origin.low)
@@ -41,6 +44,9 @@ Dataset dataset_of(BinaryArchive& parcel) {
   data.picture.height = parcel.get<Index>();
   data.picture.width = parcel.get<Index>();
   data.picture.planes = parcel.get<Index>();
+  data.picture.together = parcel.get<bool>();
+  parcel.get(data.embedding);
+  parcel.get(data.probabilities);
   parcel.get(s.scale);
   parcel.get(s.origin.high);
   parcel.get(s.origin.low);

@@ -102,6 +102,18 @@ std::string least_sure(const Dataset& asked, const AuditResult& r) {
   return table.rows() == 0 ? "" : "\nthe least sure of them\n" + table.text("  ");
 }
 
+std::string drawn_line(const AuditResult& r) {
+  if (r.drawn.empty()) return "";
+  std::vector<std::string> words;
+  for (std::size_t k = 0; k < std::min(kMostLines / 2, r.drawn.size()); ++k)
+    words.push_back(with_label(r.drawn[k]));
+  return fmt::format(
+      "\ndrawn at random, to look at: {}{}\n", fmt::join(words, ", "),
+      r.drawn.size() > words.size()
+          ? fmt::format(" and {} more", with_commas(static_cast<Index>(r.drawn.size() - words.size())))
+          : "");
+}
+
 std::string confusion_table(const AuditResult& r) {
   if (r.confusions.empty()) return "";
   Table table({"label", "meant", "samples", "95 % interval"});
@@ -143,19 +155,44 @@ std::string outlier_line(const AuditResult& r) {
 
 template <class Result>
 std::string predictor_line(const Result& r, const char* all) {
+  const std::string scale = r.scale == "columns"  ? "each to deviation 1, and their ranks"
+                            : r.scale == "common" ? "one scale for all"
+                                                  : "as they are given";
+  const std::string patches =
+      fmt::format("features of patches{}", r.mirrored ? " of images and mirror images" : "");
+  if (r.embedding > 0) {
+    const std::string rest = r.embedding < 1 ? ", a quarter of the given features: " + scale : "";
+    return fmt::format(
+        "kernel of {} of the embedding{}; ridge {:.3g}; {}", r.activation, rest, r.ridge,
+        r.inducing < r.n ? fmt::format("{} inducing points", with_commas(r.inducing)) : std::string(all));
+  }
+  const std::string kernel =
+      r.image_features == "patches" ? fmt::format("kernel of {} of {}", r.activation, patches)
+      : r.image_features == "both"
+          ? fmt::format("kernel of {} of {}, a quarter of pixels: {}", r.activation, patches, scale)
+          : fmt::format("kernel of {} and single features; features: {}{}", r.activation,
+                        r.image_features.empty() ? "" : "pixels, ", scale);
   return fmt::format(
-      "kernel of {} and single features; features: {}; ridge {:.3g}; {}", r.activation,
-      r.scale == "columns"  ? "each to deviation 1, and their ranks"
-      : r.scale == "common" ? "one scale for all"
-                            : "as they are given",
-      r.ridge,
+      "{}; ridge {:.3g}; {}", kernel, r.ridge,
       r.inducing < r.n ? fmt::format("{} inducing points", with_commas(r.inducing)) : std::string(all));
+}
+
+/// Whose judgement rates and probabilities are.
+std::string by_people(const AuditResult& r) {
+  return r.checked == 0
+             ? ""
+             : fmt::format(", by {}, {} of them wrong", count(r.checked, "checked sample", "checked samples"),
+                           with_commas(r.checked_wrong));
 }
 
 std::string facts(const AuditResult& r, bool test) {
   Facts fact(26);
-  fact("wrong labels", r.not_judged == r.n ? "not known, since no label can be judged"
-                                           : estimate(r.noise_rate, 100, 1) + " % of all, 95 % interval");
+  fact("wrong labels", r.not_judged == r.n
+                           ? "not known, since no label can be judged"
+                           : estimate(r.noise_rate, 100, 1) + " % of all, 95 % interval" + by_people(r));
+  if (r.guarantee)
+    fact("list to expect", fmt::format("some {} labels, with {}", with_commas(std::lround(r.expected_issues)),
+                                       count(r.checked, "checked sample", "checked samples")));
   fact(test ? "predictions that disagree" : "leave-one-out error",
        r.task == Task::classification ? fmt::format("{:.2f} %", 100 * r.error)
                                       : fmt::format("{:.3g} of the targets' spread", r.error));
@@ -256,9 +293,11 @@ std::vector<Index> shown_records(const AuditResult& r, bool train_only, bool tes
     if (!train_only) records.push_back(r.twins[k].first.record);
     if (test == train_only) records.push_back(r.twins[k].second.record);
   }
-  if (!train_only)
+  if (!train_only) {
     for (std::size_t k = 0; k < std::min<std::size_t>(kMostLines, r.outliers.size()); ++k)
       records.push_back(r.outliers[k].sample.record);
+    for (const Sample& s : r.drawn) records.push_back(s.record);
+  }
   return records;
 }
 
@@ -281,13 +320,16 @@ Json data_of(const Dataset& data, const Dataset* test, const Json& options) {
 std::string audit_text(const Dataset& data, const Dataset* test, const AuditOptions&, const AuditResult& r) {
   std::string text = heading(data, "") + "\n";
   if (test != nullptr) text += heading(*test, "; audited") + "\n";
+  if (r.inducing < data.n())
+    text += fmt::format("  predicted by {} of {} samples, the inducing points; `inducing` says how many\n",
+                        with_commas(r.inducing), with_commas(data.n()));
   text += "\n" + r.conclusion + "\n";
   if (test != nullptr && !r.issues.empty())
     text +=
         "Correct test labels by looking at the samples. To drop those that a model contradicts makes every "
         "model look better than it is.\n";
   return text + "\n" + facts(r, test != nullptr) + issue_table(r) + least_sure(test ? *test : data, r) +
-         confusion_table(r) + twin_table(r, test != nullptr) + outlier_line(r) +
+         drawn_line(r) + confusion_table(r) + twin_table(r, test != nullptr) + outlier_line(r) +
          fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
@@ -312,6 +354,13 @@ std::string audit_csv(const Dataset& asked, const AuditResult& r) {
   return csv;
 }
 
+std::string drawn_csv(const AuditResult& r, std::uint64_t seed) {
+  std::string csv = "sample,id,label,decision,new_label,drawn,seed\n";
+  for (const Sample& s : r.drawn)
+    csv += fmt::format("{},{},{},,,{},{}\n", s.record, cell(s.id), cell(s.label), r.drawn.size(), seed);
+  return csv;
+}
+
 void write_audit(RunFolder& folder, const Dataset& data, const Dataset* test, const ReadOptions& read,
                  const AuditOptions& options, const AuditResult& r, const std::vector<std::string>& command,
                  const Next& next) {
@@ -319,6 +368,7 @@ void write_audit(RunFolder& folder, const Dataset& data, const Dataset* test, co
   folder.write("result.json", audit_json(data, test, options, r, next) + "\n");
   folder.write("scores.csv", audit_csv(asked, r));
   folder.write("scores.vl.json", scores_figure(asked, r));
+  if (!r.drawn.empty()) folder.write("drawn.csv", drawn_csv(r, options.predictor.seed));
   if (!r.issues.empty()) folder.write("differences.json", differences(data, asked, r).dump(1) + "\n");
   write_pictures(folder, asked, shown_records(r, false, test != nullptr));
   if (test != nullptr)
@@ -329,6 +379,8 @@ void write_audit(RunFolder& folder, const Dataset& data, const Dataset* test, co
 }
 
 Next after_audit(const std::vector<std::string>& words, const AuditResult& r, const std::string& out) {
+  if (!out.empty() && !r.drawn.empty())
+    return {"say of each drawn sample whether its label is right, on a page", {"zeroloss", "report", out}};
   if (!out.empty() && !r.issues.empty())
     return {"walk through the labels that look wrong", {"zeroloss", "report", out}};
   if (!r.issues.empty()) {

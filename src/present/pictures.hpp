@@ -10,9 +10,8 @@ namespace zeroloss::internal {
 
 /// {"height", "width", "channels", "samples": {"record": pixels}} for those of `records` that `data` has,
 /// each record once. Pixels are two hexadecimal digits each, scaled so that the largest value of the data is
-/// ff; row by row, colours of a pixel side by side. Empty if the points are no images: these have 8 x 8 (as
-/// digits), 28 x 28 (MNIST) or 3 planes of 32 x 32 values (CIFAR), all of them in [0, 1] or whole numbers up
-/// to 255.
+/// ff; row by row, colours of a pixel side by side. Pictures of more than 256 pixels are shrunk. Empty if the
+/// points are no pictures, as picture_of says.
 std::string pictures_json(const Dataset& data, const std::vector<Index>& records);
 
 /// pictures.json of these, if the points are images.

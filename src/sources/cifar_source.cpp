@@ -9,6 +9,7 @@ namespace {
 Source read_cifar(const Cifar& cifar) {
   Source source;
   source.d = Cifar::kPixels;
+  source.picture = {Cifar::kSide, Cifar::kSide, 3};
   std::vector<Block> blocks;
   for (const std::string& file : cifar.files) {
     Block block{.bytes = file_bytes(file), .d = Cifar::kPixels, .prefix = cifar.label_bytes};

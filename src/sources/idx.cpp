@@ -13,6 +13,7 @@ namespace {
 struct Idx {
   Block block;
   int dimensions = 0;
+  std::vector<Index> sizes{};  // of a record
 };
 
 Idx open_idx(const std::string& path) {
@@ -60,6 +61,7 @@ Idx open_idx(const std::string& path) {
   }
   idx.block.header = 4 + 4 * sizes.size();
   idx.block.n = sizes[0];
+  idx.sizes.assign(sizes.begin() + 1, sizes.end());
   idx.block.d = size_product({sizes.begin() + 1, sizes.end()}, path);
   idx.block.check_size();
   return idx;
@@ -88,6 +90,7 @@ Source read_idx(const std::string& path) {
   Source source;
   source.n = images.block.n;
   source.d = images.block.d;
+  source.picture = picture_of_sizes(images.sizes);
   source.points = [block = images.block](const std::vector<Index>& records) {
     return read_rows({block}, records);
   };

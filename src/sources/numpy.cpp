@@ -194,6 +194,7 @@ Source points_of(const Array& array) {
     return read_rows({block}, records);
   };
   source.wide_points = is_wide(array);
+  source.picture = picture_of_sizes({array.shape.begin() + 1, array.shape.end()});
   return source;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <sstream>
 
 #include "support/command.hpp"
 #include "support/temp_folder.hpp"
@@ -70,10 +71,13 @@ TEST_F(AuditCommand, JsonHasScoresIssuesAndTheNoiseRate) {
   EXPECT_GE(json.at("noise_rate").at("high"), 1.0 / 60);
   EXPECT_EQ(keys(json),
             (std::set<std::string>{
-                "data",    "digest",     "labels",    "options",    "test",    "task",       "conclusion",
-                "n",       "d",          "classes",   "activation", "scale",   "ridge",      "inducing",
-                "error",   "scores",     "predicted", "confidence", "issues",  "noise_rate", "confusions",
-                "caveats", "not_judged", "twins",     "outliers",   "seconds", "next"}));
+                "data",           "digest",     "labels",     "options",        "test",       "task",
+                "conclusion",     "n",          "d",          "classes",        "activation", "scale",
+                "ridge",          "inducing",   "error",      "scores",         "predicted",  "confidence",
+                "issues",         "noise_rate", "confusions", "caveats",        "not_judged", "twins",
+                "outliers",       "seconds",    "next",       "image_features", "mirrored",   "embedding",
+                "probabilities",  "drawn",      "checked",    "checked_wrong",  "guarantee",  "needed",
+                "expected_issues"}));
 }
 
 // Of numbers that the features say nothing of, and of a class that is never predicted.
@@ -122,6 +126,82 @@ TEST_F(AuditCommand, WritesARunFolder) {
   }
   EXPECT_EQ(lines, 201);
   EXPECT_EQ(issues, static_cast<int>(result.at("issues").size()));
+}
+
+// A sample is drawn, people say which of its labels are wrong, and the next audit goes by that.
+TEST_F(AuditCommand, CheckedSamplesSayHowManyAreWrong) {
+  const std::vector<std::string> noisy = {"audit", "digits", "--n", "400", "--labels", "noise:0.1"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = noisy;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  EXPECT_EQ(zeroloss(with({"--draw", "60"})).exit_code, 2) << "where should drawn.csv be?";
+  const Outcome drawn = zeroloss(with({"--draw", "60", "--out", path("run")}));
+  ASSERT_EQ(drawn.exit_code, 0) << drawn.err;
+  EXPECT_NE(drawn.out.find("drawn at random, to look at: "), std::string::npos) << drawn.out;
+  EXPECT_NE(drawn.out.find("zeroloss report "), std::string::npos) << drawn.out;
+  ASSERT_EQ(zeroloss({"audit", "digits", "--n", "400", "--out", path("clean")}).exit_code, 0);
+
+  // What people would say: labels before the noise.
+  const auto rows_of = [](const std::string& text) {
+    std::vector<std::vector<std::string>> rows;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::vector<std::string> cells;
+      std::istringstream in(line + ",");
+      for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
+      rows.push_back(cells);
+    }
+    return rows;
+  };
+  const auto clean = rows_of(content(folder / "clean/scores.csv"));
+  const std::string template_text = content(folder / "run/drawn.csv");
+  const auto rows = rows_of(template_text);
+  ASSERT_EQ(rows.size(), 61U);
+  std::string filled = "sample,id,label,decision,new_label,drawn,seed\n", other_seed = filled;
+  int wrong = 0;
+  for (std::size_t k = 1; k < rows.size(); ++k) {
+    const auto& row = rows[k];
+    const bool right = clean[std::stoul(row[0]) + 1][2] == row[2];
+    wrong += right ? 0 : 1;
+    const std::string line = row[0] + ",," + row[2] + (right ? ",keep" : ",wrong") + ",," + row[5] + ",";
+    filled += line + row[6] + "\n";
+    other_seed += line + "7\n";
+  }
+  EXPECT_GT(wrong, 0);
+  write("checked.csv", filled);
+  const Json by_people = answer(with({"--checked", path("checked.csv")}));
+  EXPECT_EQ(by_people.at("checked"), 60);
+  EXPECT_EQ(by_people.at("checked_wrong"), wrong);
+  const double low = by_people.at("noise_rate").at("low"), high = by_people.at("noise_rate").at("high");
+  EXPECT_LT(low, 0.1);
+  EXPECT_GT(high, 0.09);
+  for (const Json& issue : by_people.at("issues"))
+    EXPECT_EQ(filled.find("\n" + std::to_string(issue.at("position").get<int>()) + ","), std::string::npos)
+        << "somebody has looked at it";
+
+  const Json named = answer(with({"--checked", path("checked.csv"), "--guarantee", "0.3"}));
+  EXPECT_EQ(named.at("guarantee"), 0.3);
+  ASSERT_FALSE(named.at("issues").empty());
+  EXPECT_NE(named.at("conclusion").get<std::string>().find("at most 30 % of them"), std::string::npos);
+  const Outcome none = zeroloss(with({"--checked", path("checked.csv"), "--guarantee", "0.01"}));
+  EXPECT_NE(none.out.find("No label can be named"), std::string::npos) << none.out;
+  EXPECT_NE(none.out.find("are necessary at least"), std::string::npos) << none.out;
+
+  EXPECT_EQ(zeroloss(with({"--guarantee", "0.1"})).exit_code, 2) << "nobody has looked at anything";
+  write("open.csv", template_text);
+  EXPECT_EQ(zeroloss(with({"--checked", path("open.csv")})).exit_code, 2) << "no decisions";
+  write("other.csv", other_seed);
+  EXPECT_EQ(zeroloss(with({"--checked", path("other.csv")})).exit_code, 2) << "not what that seed draws";
+  const std::string worst = std::to_string(by_people.at("issues").at(0).at("position").get<int>());
+  const std::string label = by_people.at("issues").at(0).at("label");
+  write("accepted.csv",
+        "sample,id,label,decision,new_label\n" + worst + ",," + label + ",keep," + label + "\n");
+  for (const Json& issue : answer(with({"--accepted", path("accepted.csv")})).at("issues"))
+    EXPECT_NE(std::to_string(issue.at("position").get<int>()), worst);
+  EXPECT_EQ(zeroloss(with({"--checked", path("accepted.csv")})).exit_code, 2)
+      << "suspects are no random choice";
 }
 
 TEST_F(AuditCommand, AuditsAnotherFile) {

@@ -119,6 +119,15 @@ TEST(Audit, FindsTheWrongNumbersOfARegression) {
   }
 }
 
+TEST(Audit, PlaceholdersAreNamed) {
+  Dataset data = numbers(200, {});
+  for (const Index i : {3, 50, 77, 140}) data.y(i) = 900;  // others are 970 to 1030
+  const AuditResult r = audit(data);
+  EXPECT_NE(r.conclusion.find("4 of the targets are 900, and all of these look wrong"), std::string::npos)
+      << r.conclusion;
+  EXPECT_TRUE(audit(numbers(200, {3})).caveats.empty());
+}
+
 TEST(Audit, ShiftAndUnitOfNumbersDoNotMatter) {
   const Dataset data = numbers(120, {7, 70});
   Dataset other = data;
@@ -194,6 +203,83 @@ TEST(Audit, InducingPointsSayTheSame) {
   std::vector<Index> both;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
   EXPECT_GT(static_cast<double>(both.size()), 0.85 * static_cast<double>(b.size()));
+}
+
+// Images of gratings, whose class is their direction: their phase is random, so that pixels say nothing.
+Dataset gratings(Index n, double wrong, std::vector<bool>& is_wrong) {
+  constexpr Index kPixels = 20;
+  Random random(4, Stream::points);
+  Dataset data;
+  data.name = "gratings";
+  data.task = Task::classification;
+  data.class_names = {"a", "b", "c"};
+  data.picture = {kPixels, kPixels, 1};
+  data.X.resize(n, kPixels * kPixels);
+  data.y.resize(n);
+  for (Index i = 0; i < n; ++i) {
+    const auto c = static_cast<double>(random.below(3));
+    const double angle = 1.05 * c + 0.2 * random.normal(), phase = 6.3 * random.uniform();
+    const double frequency = 0.8 + 0.9 * random.uniform();
+    for (Index k = 0; k < data.X.cols(); ++k)
+      data.X(i, k) = 128 +
+                     60 * std::sin((std::cos(angle) * static_cast<double>(k / kPixels) +
+                                    std::sin(angle) * static_cast<double>(k % kPixels)) *
+                                       frequency +
+                                   phase) +
+                     20 * random.normal();
+    is_wrong.push_back(random.uniform() < wrong);
+    data.y(i) = is_wrong.back() ? std::fmod(c + 1 + static_cast<double>(random.below(2)), 3) : c;
+    data.records.push_back(i);
+  }
+  data.X = data.X.cwiseMax(0).cwiseMin(255);
+  return data;
+}
+
+TEST(Audit, ImagesAreJudgedByTheirPatches) {
+  std::vector<bool> wrong;
+  const Dataset data = gratings(300, 0.1, wrong);
+  AuditOptions pixels, both;
+  pixels.predictor.image_features = "pixels";
+  both.predictor.image_features = "both";
+  const AuditResult by_itself = audit(data), by_pixels = audit(data, pixels), by_both = audit(data, both);
+  EXPECT_NE(by_itself.image_features, "pixels");
+  EXPECT_FALSE(by_itself.mirrored) << "a mirror image is of another class";
+  EXPECT_EQ(by_pixels.image_features, "pixels");
+  EXPECT_EQ(by_both.image_features, "both");
+  EXPECT_LT(by_itself.error + 0.1, by_pixels.error);
+  EXPECT_GT(average_precision(by_itself.scores, wrong), average_precision(by_pixels.scores, wrong) + 0.1);
+
+  // The patches are those of the training images, for others too.
+  std::vector<bool> wrong_too;
+  Dataset others = gratings(330, 0.1, wrong_too);
+  const auto rest = Eigen::seq(300, 329);
+  others.X = RowMatrix(others.X(rest, Eigen::all));
+  others.y = Vector(others.y(rest));
+  others.records.resize(30);
+  others.X.row(3) = data.X.row(17).array() + 0.5;
+  Progress silent;
+  const AuditResult r = audit(data, others, {}, silent);
+  EXPECT_LT(r.error, 0.3);
+  ASSERT_FALSE(r.twins.empty());
+  EXPECT_EQ(r.twins.front().first.record, 3);
+  EXPECT_EQ(r.twins.front().second.record, 17);
+  others.picture.together = true;
+  EXPECT_THROW(audit(data, others, {}, silent), DataError);
+}
+
+TEST(Audit, OnlyImagesHavePatches) {
+  AuditOptions options;
+  options.predictor.image_features = "patches";
+  EXPECT_THROW(audit(digits(100), options), DataError) << "8 x 8 pixels are too few";
+  EXPECT_EQ(audit(digits(100)).image_features, "");
+  options.predictor.image_features = "colours";
+  EXPECT_THROW(audit(digits(100), options), std::invalid_argument);
+  std::vector<bool> wrong;
+  Dataset blank = gratings(40, 0, wrong);
+  for (Index i = 0; i < 40; ++i) blank.X.row(i).setConstant(static_cast<double>(i));
+  options.predictor.image_features = "patches";
+  EXPECT_THROW(audit(blank, options), DataError) << "without contrast";
+  EXPECT_EQ(audit(blank).image_features, "pixels");
 }
 
 TEST(Audit, NoBitDependsOnTheNumberOfThreads) {
@@ -358,10 +444,10 @@ TEST(Audit, SaysWhatIsWrong) {
 class TrainedAnew {
  public:
   TrainedAnew(const Dataset& data, const Dataset& test, double ridge)
-      : similarity_(data.X, "columns", "relu"),
-        A_(similarity_.features(data.X)),
+      : similarity_({data.X, {}}, "columns", "relu", 0),
+        A_(similarity_.features({data.X, {}})),
         K_(similarities(similarity_, A_, A_, nullptr)),
-        B_(similarities(similarity_, similarity_.features(test.X), A_, nullptr)),
+        B_(similarities(similarity_, similarity_.features({test.X, {}}), A_, nullptr)),
         ridge_(ridge) {}
 
   // Outputs of the test points for targets Y, t x c, without sample j (-1: with all).

@@ -53,8 +53,8 @@ TEST(Similarity, IsItsFormula) {
       for (const Index n : {1, 2, 5, 300}) {
         const Index d = n == 5 ? 1 : 7;
         const RowMatrix X = random_points(n, d, 3), Z = random_points(4, d, 4);
-        const Similarity similarity(X, scale, activation);
-        const Features A = similarity.features(X), B = similarity.features(Z);
+        const Similarity similarity({X, {}}, scale, activation, 0);
+        const Features A = similarity.features({X, {}}), B = similarity.features({Z, {}});
         Progress silent;
         const Packed<double> K = similarities(similarity, A, nullptr, silent);
         const RowMatrix cross = similarities(similarity, A, B, nullptr);
@@ -78,8 +78,8 @@ TEST(Similarity, ColumnsHaveDeviationOneWhateverTheirUnits) {
   Y.col(1) *= 0x1p-664;
   Y.col(2).array() += 1e9;
   Y.col(3).setConstant(7);
-  const Features A = Similarity(X, "columns", "relu").features(X),
-                 B = Similarity(Y, "columns", "relu").features(Y);
+  const Features A = Similarity({X, {}}, "columns", "relu", 0).features({X, {}}),
+                 B = Similarity({Y, {}}, "columns", "relu", 0).features({Y, {}});
   EXPECT_EQ(A.scaled.leftCols(2), B.scaled.leftCols(2));
   const double lost = 2 * test::gamma_of(50 + 4) * 1e9;  // in reading, and in a mean of 50
   EXPECT_LT((A.scaled.col(2) - B.scaled.col(2)).cwiseAbs().maxCoeff(), lost);
@@ -96,10 +96,10 @@ TEST(Similarity, ColumnsHaveDeviationOneWhateverTheirUnits) {
 TEST(Similarity, RanksOfNewNumbersAreInterpolated) {
   RowMatrix X(4, 1);
   X << 1, 2, 2, 4;
-  const Similarity similarity(X, "columns", "relu");
+  const Similarity similarity({X, {}}, "columns", "relu", 0);
   RowMatrix Z(5, 1);
   Z << -10, 2, 3, 4, 1e300;
-  const Features A = similarity.features(X), B = similarity.features(Z);
+  const Features A = similarity.features({X, {}}), B = similarity.features({Z, {}});
   EXPECT_EQ(B.ranks(0), A.ranks(0));
   EXPECT_EQ(B.ranks(1), A.ranks(1));
   EXPECT_NEAR(B.ranks(2), (A.ranks(1) + A.ranks(3)) / 2, test::gamma_of(3) * A.ranks(3));
@@ -107,10 +107,49 @@ TEST(Similarity, RanksOfNewNumbersAreInterpolated) {
   EXPECT_NEAR(A.ranks(1), 0, test::gamma_of(12)) << "the middle ranks of two equal numbers in the middle";
 }
 
+// Beside what the columns give, a share of the network's kernel of the patches' columns, each to deviation 1.
+TEST(Similarity, OfImagesIsThatOfPatchesForAShare) {
+  const Index n = 300, d = 4, p = 9;
+  const RowMatrix X = random_points(n, d, 3), F = random_points(n, p, 8).cwiseAbs();
+  const Similarity pixels({X, {}}, "common", "relu", 0), patches({{}, F}, "columns", "relu", 1),
+      both({X, F}, "common", "relu", 0.75);
+  const Features A = pixels.features({X, {}}), B = patches.features({{}, F}), C = both.features({X, F});
+  EXPECT_EQ(B.n(), n);
+  EXPECT_EQ(B.scaled.size(), 0);
+  const RowMatrix& unit = B.derived;
+  Progress silent;
+  const Packed<double> of_pixels = similarities(pixels, A, nullptr, silent),
+                       of_patches = similarities(patches, B, nullptr, silent);
+  Nearest nearest;
+  const Packed<double> of_both = similarities(both, C, &nearest, silent);
+  const auto kernel = dual_activation(activation("relu"), true);
+  for (Index i = 0; i < n; ++i) {
+    Index best = -1;
+    double least = INFINITY;
+    for (Index j = 0; j < n; ++j) {
+      if (j == i) continue;
+      const double apart = (unit.row(i) - unit.row(j)).norm();
+      if (apart < least) least = apart, best = j;
+      if (j > i) continue;
+      const double rho = unit.row(i).dot(unit.row(j));
+      const double off = test::gamma_of(p + 8);
+      const auto network = [&](double x) { return x * kernel(x) / kernel(1); };
+      const double moved =
+          std::max(std::abs(network(rho + off) - network(rho)), std::abs(network(rho - off) - network(rho)));
+      EXPECT_NEAR(of_patches(i, j), network(rho), moved + 2 * kernel.error / kernel(1) + off);
+      EXPECT_NEAR(of_both(i, j), 0.75 * of_patches(i, j) + 0.25 * of_pixels(i, j), test::gamma_of(4));
+    }
+    EXPECT_EQ(nearest.index[static_cast<std::size_t>(i)], best);
+    // A distance is the root of 2 - 2 rho, whose rounding is that of rho.
+    EXPECT_NEAR(std::pow(nearest.distance[static_cast<std::size_t>(i)], 2), least * least,
+                4 * test::gamma_of(p + 8));
+  }
+}
+
 TEST(Similarity, NearestAreThoseOfAllPairs) {
   const RowMatrix X = random_points(600, 3, 9);
-  const Similarity similarity(X, "columns", "relu");
-  const Features A = similarity.features(X);
+  const Similarity similarity({X, {}}, "columns", "relu", 0);
+  const Features A = similarity.features({X, {}});
   Nearest nearest;
   Progress silent;
   similarities(similarity, A, &nearest, silent);
@@ -181,9 +220,9 @@ class WithoutSamples : public ::testing::TestWithParam<bool> {
   WithoutSamples()
       : X(random_points(n, 5, 1)),
         Y(random_targets(n, c)),
-        similarity(X, "columns", "relu"),
-        A(similarity.features(X)),
-        B(similarity.features(random_points(8, 5, 2))),
+        similarity({X, {}}, "columns", "relu", 0),
+        A(similarity.features({X, {}})),
+        B(similarity.features({random_points(8, 5, 2), {}})),
         inducing{3, 5, 8, 20, 21, 34, 40, 41, 55, 59} {
     Progress silent;
     if (GetParam())
@@ -252,8 +291,8 @@ INSTANTIATE_TEST_SUITE_P(ExactAndInducing, WithoutSamples, ::testing::Bool());
 TEST(Predictor, RidgeIsThatOfTheLeastError) {
   const RowMatrix X = random_points(80, 3, 11);
   Matrix Y = X.col(0).array().sin() + 0.3 * random_targets(80, 1).array();
-  const Similarity similarity(X, "columns", "relu");
-  const Features A = similarity.features(X);
+  const Similarity similarity({X, {}}, "columns", "relu", 0);
+  const Features A = similarity.features({X, {}});
   Progress silent;
   const std::vector<double> ridges{0.001, 0.01, 0.1, 1, 10};
   const Choice choice = choose_ridge(similarities(similarity, A, nullptr, silent), Y, ridges, silent);

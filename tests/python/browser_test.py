@@ -208,12 +208,12 @@ AT = """[Array.from(document.querySelectorAll(".issue")).findIndex(one => one.of
   document.querySelectorAll(".issue:not([hidden])").length, document.querySelector(".place").textContent]"""
 
 
-def decisions(window, folder):
+def decisions(window, folder, walk="walk", name="decisions.csv", more=()):
     """The rows of the file that a click on the button saves."""
     window("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
-    saved = folder / "decisions.csv"
+    saved = folder / name
     for _ in range(3):  # a busy browser may lose a download
-        window.click("[data-does=save]")
+        window.click(f"#{walk} [data-does=save]")
         end = time.monotonic() + 10
         while time.monotonic() < end and not (saved.is_file() and saved.stat().st_size):
             time.sleep(0.05)
@@ -222,7 +222,7 @@ def decisions(window, folder):
     with open(saved, newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     saved.unlink()
-    assert rows[0] == ["sample", "id", "label", "decision", "new_label"]
+    assert rows[0] == ["sample", "id", "label", "decision", "new_label", *more]
     return rows[1:]
 
 
@@ -271,6 +271,26 @@ def test_labels_are_decided_on_by_keys(chromium, tmp_path):
     told = "Array.from(document.querySelectorAll('.decided'), one => one.textContent)"
     assert chromium.evaluate(told)[:4] == ["kept", f"relabelled to {issues[1]['predicted']}", "dropped", ""]
     assert decisions(chromium, tmp_path) == wanted
+    assert chromium.problems == []
+
+
+def test_drawn_samples_are_right_or_wrong(chromium, tmp_path):
+    folder, page = audited("drawn"), tmp_path / "page.html"
+    issues, drawn = fresh_walk(chromium, folder, page), figures.read_run(folder).result["drawn"]
+    place = "document.querySelector('#drawn .place').textContent"
+    chromium.evaluate("document.getElementById('drawn').scrollIntoView()")
+    for key in ("k", "w", "r", "w", "u", "p", "n"):  # there is nothing to relabel to
+        chromium.press(key)
+    assert chromium.evaluate(place) == f"4 of 12: sample {drawn[3]['sample']}, undecided"
+    chromium.evaluate("document.getElementById('walk').scrollIntoView()")
+    chromium.press("r")
+    rows = [[str(one["sample"]), one["id"] or "", one["label"], decision, "", "12", "0"]
+            for one, decision in zip(drawn, ["keep", "wrong", "wrong", *[""] * 9])]
+    rows[0][4] = rows[0][2]
+    assert decisions(chromium, tmp_path, "drawn", "drawn.csv", ("drawn", "seed")) == rows
+    assert decisions(chromium, tmp_path) == [row_of(issues[0], "relabel", issues[0]["predicted"])]
+    chromium.open(page, 1280)
+    assert chromium.evaluate("document.querySelector('#drawn .count').textContent") == "3 of 12 decided"
     assert chromium.problems == []
 
 

@@ -153,8 +153,8 @@ def fit_of_width(width) -> Path:
 
 @functools.cache
 def audited(kind) -> Path:
-    """A run over tables with some wrong labels: of kind table or test, whose two classes have names that want quotes,
-    numbers or influence. Test sample 3 is training sample 0 again, and 80 lies far off."""
+    """A run over tables with some wrong labels: of kind table, test or drawn, whose two classes have names that want
+    quotes, numbers or influence. Test sample 3 is training sample 0 again, and 80 lies far off."""
     folder = run_of("audit").parent
     train, test = (_table(kind, name, places) for name, places in (("train", range(80)), ("test", range(200, 281))))
     test[3][1:4], test[80][1:4] = train[0][1:4], [40, 50, 60]
@@ -162,6 +162,7 @@ def audited(kind) -> Path:
         with open(folder / f"{kind}-{name}.csv", "w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([["id", "a", "b", "c", "label"], *rows])
     tested = ["--test", folder / f"{kind}-test.csv"] if kind in ("test", "influence") else []
+    tested += ["--draw", "12"] if kind == "drawn" else []
     made = folder / f"audited-{kind}"
     run("influence" if kind == "influence" else "audit", folder / f"{kind}-train.csv", *tested, "--out", made)
     return made

@@ -14,11 +14,12 @@ namespace zeroloss {
 
 /// Kernel ridge regression of the labels.
 struct PredictorOptions {
-  std::string activation = "auto";  ///< of the kernel's network half: a name, or auto: by leave-one-out
-  std::string scale = "auto";       ///< columns, common, given, or auto: by leave-one-out
-  std::optional<double> ridge{};    ///< > 0; nothing: by leave-one-out
-  Index inducing = 0;               ///< points that it is a sum over; 0: all where their kernel fits
-  std::uint64_t seed = 0;           ///< of what is drawn, [0, 2^53)
+  std::string activation = "auto";      ///< of the kernel's network half: a name, or auto: by leave-one-out
+  std::string scale = "auto";           ///< columns, common, given, or auto: by leave-one-out
+  std::optional<double> ridge{};        ///< > 0; nothing: by leave-one-out
+  std::string image_features = "auto";  ///< pixels, patches, both, or auto: by leave-one-out
+  Index inducing = 0;                   ///< points that it is a sum over; 0: all where their kernel fits
+  std::uint64_t seed = 0;               ///< of what is drawn, [0, 2^53)
 };
 template <Is<PredictorOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
@@ -35,6 +36,13 @@ void fields(T& o, const Visitor& visit) {
             .taking("NUMBER")
             .under("Predictor"),
         o.ridge);
+  visit(Field{"image_features",
+              "Of images of 16 x 16 pixels and more: pixels, patches (how much of some typical patches is "
+              "where), both "
+              "(three quarters patches), or auto: by leave-one-out"}
+            .of("auto|pixels|patches|both")
+            .under("Predictor"),
+        o.image_features);
   visit(Field{"inducing",
               "Points that the predictor is a sum over; 0 = all where their kernel fits, at most 60,000"}
             .under("Predictor"),
@@ -42,10 +50,24 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"seed", "Of what is drawn: an integer from 0 to 2^53 - 1"}, o.seed);
 }
 
+/// What people found of samples that draw_samples() drew.
+struct CheckedSamples {
+  std::vector<Index> positions{};  ///< in the data set, ascending; none: nobody looked
+  std::vector<bool> wrong{};       ///< of each, whether its label is
+  std::uint64_t seed = 0;          ///< of the draw
+};
+
+/// Positions of `count` of n samples, each set of them as likely as another, ascending. 0 <= count <= n.
+std::vector<Index> draw_samples(Index n, Index count, std::uint64_t seed);
+
 struct AuditOptions {
   PredictorOptions predictor{};
-  Index reasons = 3;      ///< samples named for and against each label that looks wrong, >= 0
-  Index bootstrap = 100;  ///< draws behind the intervals, fewer for many samples; >= 20
+  Index reasons = 3;                  ///< samples named for and against each label that looks wrong, >= 0
+  Index bootstrap = 100;              ///< draws behind the intervals, fewer for many samples; >= 20
+  Index draw = 0;                     ///< samples to draw, for people to look at, >= 0
+  std::optional<double> guarantee{};  ///< names labels of which this share is right at most, in (0, 1)
+  CheckedSamples checked{};           ///< of another draw, of the data that are judged
+  std::vector<Index> accepted{};      ///< positions whose labels people left as they are: not named again
 };
 template <Is<AuditOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
@@ -54,6 +76,15 @@ void fields(T& o, const Visitor& visit) {
         o.reasons);
   visit(Field{"bootstrap", "Draws behind the intervals, fewer for many samples"}.under("Answer"),
         o.bootstrap);
+  visit(Field{"draw", "Samples to draw at random, for people to look at: drawn.csv and the page have them"}
+            .under("Checked samples"),
+        o.draw);
+  visit(
+      Field{"guarantee",
+            "Name labels of which at most this share is right, in expectation; needs checked samples [none]"}
+          .taking("SHARE")
+          .under("Checked samples"),
+      o.guarantee);
 }
 
 /// A training sample and what it does to a prediction: of audit its share, of influence what leaving it out
@@ -72,7 +103,7 @@ void fields(T& r, const Visitor& visit) {
       r.influence);
 }
 
-/// /// A label that is worth a look.
+/// A label that is worth a look.
 struct LabelIssue {
   Sample sample;
   Index position = 0;                     ///< in the data set
@@ -128,7 +159,11 @@ template <Is<Twins> T, class Visitor>
 void fields(T& t, const Visitor& visit) {
   visit(Field{"first", "A sample."}, t.first);
   visit(Field{"second", "The one next to it; of the training data where these are others."}, t.second);
-  visit(Field{"distance", "Mean difference of a feature, in standard deviations; 0: equal."}, t.distance);
+  visit(Field{"distance",
+              "Mean difference of a feature, in standard deviations; of images judged by patches that of "
+              "their features, "
+              "as points of length 1; 0: equal."},
+        t.distance);
   visit(Field{"same_label", "Their labels agree."}, t.same_label);
 }
 
@@ -148,6 +183,10 @@ struct AuditResult {
   Task task = Task::none;
   Index n = 0, d = 0, classes = 0;
   std::string activation, scale;  ///< that were taken
+  std::string image_features;     ///< pixels, patches or both; empty: no images that have patches
+  bool mirrored = false;          ///< patches of mirror images too
+  double embedding = 0;           ///< share of the embedding that was given in the kernel
+  double probabilities = 0;       ///< factor of the logarithms of those that were given, beside the outputs
   double ridge = 0;
   Index inducing = 0;  ///< points that the predictor is a sum over; n: all
   double error = 0;    ///< fraction of predictions that disagree with the label; regression: relative misfit
@@ -157,12 +196,18 @@ struct AuditResult {
   /// Worst first, another class being predicted: as many as are expected to be wrong, and all with score <
   /// 1/2; regression: these.
   std::vector<LabelIssue> issues;
-  Estimate noise_rate;                ///< fraction of wrong labels
-  std::vector<Confusion> confusions;  ///< most first: half a sample or more is expected
-  std::vector<Twins> twins;           ///< nearest first
-  std::vector<Outlier> outliers;      ///< farthest first
-  Index not_judged = 0;               ///< labels of which nothing is said, right or wrong; see caveats
-  std::vector<std::string> caveats;   ///< what these data do not tell, a sentence each
+  Estimate noise_rate;                   ///< fraction of wrong labels
+  std::vector<Confusion> confusions;     ///< most first: half a sample or more is expected
+  std::vector<Twins> twins;              ///< nearest first
+  std::vector<Outlier> outliers;         ///< farthest first
+  std::vector<Sample> drawn;             ///< to look at, if that was asked
+  Index checked = 0, checked_wrong = 0;  ///< samples that people had looked at, and wrong labels among them
+  std::optional<double> guarantee{};     ///< share of `issues` that is right at most, in expectation
+  Index needed =
+      0;  ///< checked samples with right labels without which no such list can be; 0: none was asked
+  double expected_issues = 0;        ///< how many such a list may be expected to have
+  Index not_judged = 0;              ///< labels of which nothing is said, right or wrong; see caveats
+  std::vector<std::string> caveats;  ///< what these data do not tell, a sentence each
   double seconds = 0;
 };
 template <Is<AuditResult> T, class Visitor>
@@ -174,6 +219,14 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"classes", "Classes; 0: regression."}, r.classes);
   visit(Field{"activation", "Of the kernel's network half."}, r.activation);
   visit(Field{"scale", "Of the features: columns, common or given."}, r.scale);
+  visit(Field{"image_features", "pixels, patches or both; empty: no images of 16 x 16 pixels and more."},
+        r.image_features);
+  visit(Field{"mirrored", "An image's features are means of its own and its mirror image's."}, r.mirrored);
+  visit(Field{"embedding", "Share of the embedding that was given in the kernel: 0, 0.75 or 1."},
+        r.embedding);
+  visit(Field{"probabilities",
+              "Factor of the logarithms of the probabilities that were given; 0: they say nothing more."},
+        r.probabilities);
   visit(Field{"ridge", "Added to the kernel's diagonal."}, r.ridge);
   visit(Field{"inducing", "Points that the predictor is a sum over."}, r.inducing);
   visit(Field{"error",
@@ -194,6 +247,16 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"confusions", "Samples of one class that are labelled as another, most first."}, r.confusions);
   visit(Field{"twins", "Samples that are next to equal, nearest first."}, r.twins);
   visit(Field{"outliers", "Samples far from every other one, farthest first."}, r.outliers);
+  visit(Field{"drawn", "Samples to look at, drawn at random, if that was asked."}, r.drawn);
+  visit(Field{"checked", "Samples that people had looked at."}, r.checked);
+  visit(Field{"checked_wrong", "Wrong labels among them."}, r.checked_wrong);
+  visit(Field{"guarantee",
+              "Of `issues` at most this share is right, in expectation; null: that was not asked."},
+        r.guarantee);
+  visit(
+      Field{"needed", "Checked samples with right labels without which there is no such list; 0: not asked."},
+      r.needed);
+  visit(Field{"expected_issues", "How many labels such a list may be expected to have."}, r.expected_issues);
   visit(Field{"not_judged", "Labels of which nothing is said, right or wrong: see `caveats`."}, r.not_judged);
   visit(Field{"caveats", "What these data do not tell, a sentence each."}, r.caveats);
   visit(Field{"seconds"}, r.seconds);
@@ -213,6 +276,20 @@ AuditResult audit(const Dataset& data, const AuditOptions& options = {});
 /// another number of features or labels that the data do not have.
 AuditResult audit(const Dataset& data, const Dataset& test, const AuditOptions& options, Progress& progress,
                   const Group& group = {});
+
+/// One of several targets of the same points.
+struct Target {
+  std::string name;
+  Task task = Task::none;
+  Vector y;                                ///< as Dataset::y
+  std::vector<std::string> class_names{};  ///< as Dataset::class_names
+};
+
+/// Audits each target of the points of `data`, whose own targets are not looked at: one kernel and one
+/// factorisation for all, chosen by the errors of all together. Throws what audit() throws,
+/// std::invalid_argument for options that are about one target.
+std::vector<AuditResult> audit_each(const Dataset& data, const std::vector<Target>& targets,
+                                    const AuditOptions& options, Progress& progress, const Group& group = {});
 
 /// What the other processes of a group do for both and for influence(): the kernel of all samples is dealt to
 /// them, n^2/P numbers a process.

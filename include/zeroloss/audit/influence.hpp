@@ -44,6 +44,9 @@ struct InfluenceResult {
   Task task = Task::none;
   Index n = 0, n_test = 0, d = 0;
   std::string activation, scale;
+  std::string image_features;  ///< pixels, patches or both; empty: no images that have patches
+  bool mirrored = false;       ///< patches of mirror images too
+  double embedding = 0;        ///< share of the embedding that was given in the kernel
   double ridge = 0;
   Index inducing = 0;
   std::optional<double> error{};    ///< of the predictions; nothing without labels
@@ -61,6 +64,11 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"d", "Features."}, r.d);
   visit(Field{"activation", "Of the kernel's network half."}, r.activation);
   visit(Field{"scale", "Of the features: columns, common or given."}, r.scale);
+  visit(Field{"image_features", "pixels, patches or both; empty: no images of 16 x 16 pixels and more."},
+        r.image_features);
+  visit(Field{"mirrored", "An image's features are means of its own and its mirror image's."}, r.mirrored);
+  visit(Field{"embedding", "Share of the embedding that was given in the kernel: 0, 0.75 or 1."},
+        r.embedding);
   visit(Field{"ridge", "Added to the kernel's diagonal."}, r.ridge);
   visit(Field{"inducing", "Points that the predictor is a sum over."}, r.inducing);
   visit(Field{"error", "Fraction misclassified, or relative misfit; null without labels."}, r.error);

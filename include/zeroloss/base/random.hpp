@@ -24,7 +24,8 @@ enum class Stream : std::uint32_t {
   batches,
   projection,
   memorizer,
-  augment
+  augment,
+  patches
 };
 
 /// One stream of Philox4x32-10 (Salmon et al., SC 2011). Seeds lie in [0, 2^53); `index` tells apart the

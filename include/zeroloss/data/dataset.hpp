@@ -19,10 +19,17 @@ namespace zeroloss {
 enum class Task { none, regression, classification };
 std::string name(Task task);  ///< as it is spelled here
 
-/// The layout of points that are pictures: planes of height x width numbers 0..255, one after the other.
+/// The layout of points that are pictures: planes of height x width numbers, one after the other, or the
+/// numbers of a pixel side by side.
 struct PictureSize {
   Index height = 0, width = 0, planes = 0;  ///< 0: no pictures
+  bool together = false;                    ///< pixels one after the other, not planes
+
+  bool operator==(const PictureSize&) const = default;
 };
+/// The layout of an array's rows: sizes height, width; height, width, planes; or planes, height, width, with
+/// 1, 3 or 4 planes. Height 0 for other sizes.
+PictureSize picture_of_sizes(const std::vector<Index>& sizes);
 
 /// Points that stay in their file.
 struct StoredPoints {
@@ -47,7 +54,9 @@ struct Dataset {
   Standardization standardization{};      ///< what certify and fit do to the points first
   Encoding encoding{};                    ///< how rows of a table became X; empty where X was read as it is
   std::vector<std::string> remarks{};     ///< what was done to a table, a line each
-  PictureSize picture{};                  ///< of a folder of images
+  PictureSize picture{};                  ///< where the source says so
+  /// What somebody's model says of the points, n x p and n x c; for audit and influence. Empty: nothing.
+  RowMatrix embedding{}, probabilities{};
   /// Where the points are if X is empty: certify alone reads them from there.
   std::shared_ptr<const StoredPoints> stored{};
   /// All classes of the source, sorted, whichever of them `classes` and `n` kept; empty where that is not
@@ -72,6 +81,10 @@ void fields(T& s, const Visitor& visit) {
   visit(Field{"id", "Its name in the data; empty without names."}, s.id);
 }
 Sample sample(const Dataset& data, Index i);
+
+/// How points are pictures: as their source says, or else as 64, 784 or 3,072 numbers look that are whole and
+/// at most 255, or in [0, 1]: digits, MNIST, CIFAR. Height 0: they are none.
+PictureSize picture_of(const Dataset& data);
 std::string describe(const Sample& sample);  ///< "3 (label a)"; the number alone without labels
 
 struct SamplePair {
@@ -195,6 +208,10 @@ Dataset read_dataset(const std::string& source, const ReadOptions& options = {})
 void check_dataset(const Dataset& data);
 /// The same but for the points, wherever they are.
 void check_around_points(const Dataset& data);
+
+/// Rows of `all`, one for each record of the source, that belong to the points. Throws DataError, which calls
+/// them `what`, if there are too few, or if all points are kept and there are more.
+RowMatrix rows_of_records(const Dataset& data, const RowMatrix& all, const std::string& what);
 
 /// Throws DataError, which says how targets are named, if there are none; `who` needs them.
 void require_targets(const Dataset& data, const char* who);

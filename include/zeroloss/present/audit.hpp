@@ -22,8 +22,12 @@ std::string audit_json(const Dataset& data, const Dataset* test, const AuditOpti
 /// A line for each sample in order: sample, id, label, predicted, score, confidence, issue.
 std::string audit_csv(const Dataset& asked, const AuditResult& result);
 
-/// result.json, scores.csv, issues.json (what differs most, and pictures where samples are images), figures
-/// and manifest.json, where `command` is what was asked; finishes the folder.
+/// A line for each sample that was drawn, with columns that people fill in: what read_checked reads.
+std::string drawn_csv(const AuditResult& result, std::uint64_t seed);
+
+/// result.json, scores.csv, drawn.csv where samples were drawn, issues.json (what differs most, and pictures
+/// where samples are images), figures and manifest.json, where `command` is what was asked; finishes the
+/// folder.
 void write_audit(RunFolder& folder, const Dataset& data, const Dataset* test, const ReadOptions& read,
                  const AuditOptions& options, const AuditResult& result,
                  const std::vector<std::string>& command, const Next& next = {});

@@ -107,6 +107,20 @@ def points(function: str, X: object, name: str = "X", remarks: list[str] | None 
     return numbers_of(function, X, name, remarks)
 
 
+def samples(
+    function: str, X: object, name: str = "X", remarks: list[str] | None = None
+) -> tuple[npt.NDArray[np.float64], list[int]]:
+    """Points as above, and the sizes of one; of images, n x height x width [x colours], rows of their numbers."""
+    array = _plain(function, X, name)
+    sizes = list(array.shape[1:])
+    if array.ndim in (3, 4) and 0 not in sizes:
+        X = array.reshape(len(array), -1)
+        if remarks is not None:
+            what = " x ".join(map(str, sizes))
+            remarks.append(f"each point is a row of {name}, {what} numbers one after the other")
+    return points(function, X, name, remarks), sizes
+
+
 def targets(
     function: str, y: npt.ArrayLike, n: int, task: str = "auto", remarks: list[str] | None = None
 ) -> tuple[npt.NDArray[np.float64] | None, list[str]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import os
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from .. import _core
 from .._core import AuditOptions, AuditResult
+from .arrays import samples
 from .data import Data, Read, dataset
-from .options import call, changed, filled
+from .options import Written, call, changed, filled
 from .processes import Communicator, group_of, shared
 from .progress import Show, limited, shown
 from .seed import Seed, seed_of
@@ -29,11 +32,20 @@ def audit(
     activation: str = "auto",
     scale: Literal["auto", "columns", "common", "given"] = "auto",
     ridge: float | None = None,
+    image_features: Literal["auto", "pixels", "patches", "both"] = "auto",
     inducing: int = 0,
     seed: Seed = 0,
     reasons: int = 3,
     bootstrap: int = 100,
+    draw: int = 0,
+    guarantee: float | None = None,
     # end
+    embedding: npt.ArrayLike | None = None,
+    probabilities: npt.ArrayLike | None = None,
+    test_embedding: npt.ArrayLike | None = None,
+    test_probabilities: npt.ArrayLike | None = None,
+    checked: str | os.PathLike[str] | npt.ArrayLike | None = None,
+    accepted: str | os.PathLike[str] | npt.ArrayLike | None = None,
     progress: Show = False,
     threads: int = 0,
     comm: Communicator | None = None,
@@ -57,6 +69,10 @@ def audit(
     scale : str
         Of the features. columns: each to mean 0 and deviation 1, and its ranks beside it. common: one number for all,
         as for pixels. given: as `standardize` made them. auto: columns or common by leave-one-out.
+    image_features : {"auto", "pixels", "patches", "both"}
+        Of images of 16 x 16 pixels and more. pixels: their numbers. patches: how much of 256 typical patches of 6 x 6
+        pixels is where (:class:`zeroloss.PatchFeatures`), of images or of images and mirror images. both: three
+        quarters patches. auto: by leave-one-out on 1,000 images.
     ridge : float, optional
         Added to the kernel's diagonal, > 0, where k(x, x) = 1; by default by leave-one-out.
     inducing : int
@@ -65,6 +81,26 @@ def audit(
         Samples named for and against each label that looks wrong, >= 0.
     bootstrap : int
         Draws behind the intervals, fewer for many samples, >= 20.
+    embedding : array of shape (records, p), optional
+        Features of the samples by any model. They count beside the given ones (three quarters), in their place, or not
+        at all: by leave-one-out.
+    probabilities : array of shape (records, classes), optional
+        Of the classes in the order of the data's `class_names`, by any model that was not shown the sample: classes
+        are then softmax(a F + b log(probabilities + 0.001)), F the outputs of the others, a and b the likeliest.
+    test_embedding, test_probabilities : arrays, optional
+        The same of `test`.
+    draw : int
+        Samples to draw at random, for people to look at: ``result.drawn``.
+    guarantee : float, optional
+        Name labels of which at most this share is right, in expectation over the draw of the checked samples; in
+        (0, 1), and needs `checked`.
+    checked : path or array of bool, optional
+        What was found of drawn samples. A path: drawn.csv of a run folder, filled in. An array: for each of the `draw`
+        samples that this seed draws, in their order, whether its label is right. Rate and scores are then those that
+        these samples support.
+    accepted : path or array of row numbers, optional
+        Samples whose labels were looked at and left as they are: they are not named again. A path: decisions.csv of
+        the page.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
     threads : int
@@ -91,18 +127,109 @@ def audit(
         "activation": activation,
         "scale": scale,
         "ridge": ridge,
+        "image_features": image_features,
         "inducing": inducing,
         "seed": seed,
         "reasons": reasons,
         "bootstrap": bootstrap,
+        "draw": draw,
+        "guarantee": guarantee,
         # end
     }
-    source, subject = dataset("audit", data, y, read, seed)
-    tested, points = test_set("audit", test, source)
     options = filled("audit", AuditOptions(), given)
     if options.scale == "auto" and read.get("standardize", "auto") != "auto":
         options.scale = "given"
+    source, subject = dataset("audit", data, y, read, seed)
+    tested, points = test_set("audit", test, source)
     others = {} if test is None else {"test": points}
+    known = {"embedding": embedding, "probabilities": probabilities, "test_embedding": test_embedding,
+             "test_probabilities": test_probabilities}  # fmt: skip
+    if test is None and not (test_embedding is None and test_probabilities is None):
+        raise TypeError("audit: test_embedding and test_probabilities go with test")
+    arrays = {
+        name: samples("audit", value, name)[0] if value is not None else np.empty((0, 0))
+        for name, value in known.items()
+    }
+    source = _core.with_known(source, arrays["embedding"], arrays["probabilities"])
+    if test is not None:
+        tested = _core.with_known(tested, arrays["test_embedding"], arrays["test_probabilities"])
+    others |= {name: Written(name) for name, value in known.items() if value is not None}
+    others |= _people(options, source, tested, checked, accepted)
     text = call("audit", subject, {**others, **changed(options, AuditOptions(), given), **read})
     with limited(threads), shown(progress) as report:
         return _core.audit(source, tested, options, text, report, group_of(comm))
+
+
+def audit_each(
+    data: Data,
+    Y: npt.ArrayLike,
+    *,
+    progress: Show = False,
+    threads: int = 0,
+    **options: Any,
+) -> list[AuditResult]:
+    """Which labels of each of several targets are wrong: of several labels a sample, or of several numbers?
+
+    One kernel and one factorisation serve all columns of Y; activation, scale and ridge are those with the least errors
+    of all together.
+
+    Parameters
+    ----------
+    data : array, frame or path
+        The points, as for :func:`read_dataset`.
+    Y : array of shape (n, targets), or frame
+        Targets side by side: 0 and 1 for each label that a sample may have, names of classes, or numbers.
+    progress, threads, **options
+        As for :func:`audit`, but for what is about one target: test, draw, checked, accepted, guarantee, probabilities.
+
+    Returns
+    -------
+    list of AuditResult
+        One for each column.
+
+    Raises
+    ------
+    As :func:`audit`.
+    """
+    if isinstance(data, (str, os.PathLike, _core.Dataset)):
+        raise TypeError("audit_each: data has to be an array or a frame; the command has --targets for files")
+    frame: Any = Y
+    columns = [frame[name] for name in frame.columns] if hasattr(Y, "columns") else list(np.asarray(Y).T)
+    if np.ndim(frame) != 2 or not columns:
+        raise ValueError(f"audit_each: Y must be an array of two dimensions; its shape is {np.shape(Y)}")
+    seed = seed_of("audit_each", options.pop("seed", 0))
+    settings = {name: options.pop(name) for name in list(options) if hasattr(AuditOptions(), name)}
+    embedding = options.pop("embedding", None)
+    made = filled("audit_each", AuditOptions(), {**settings, "seed": seed})
+    if made.scale == "auto" and options.get("standardize", "auto") != "auto":
+        made.scale = "given"
+    extra = np.empty((0, 0)) if embedding is None else samples("audit_each", embedding, "embedding")[0]
+    read = [dataset("audit_each", data, y, options, seed)[0] for y in columns]
+    sources = [_core.with_known(one, extra, np.empty((0, 0))) for one in read]
+    text = call("audit_each", "X, Y", {**changed(made, AuditOptions(), settings), **options})
+    with limited(threads), shown(progress) as report:
+        results: list[AuditResult] = _core.audit_each(sources, made, text, report, group_of(None))
+    return results
+
+
+def _people(options: AuditOptions, source: Any, tested: Any, checked: Any, accepted: Any) -> dict[str, Any]:
+    """Puts what people said into the options; returns how that is written in a call."""
+    right: list[bool] = []
+    rows: list[int] = []
+    paths = [os.fspath(one) if isinstance(one, (str, os.PathLike)) else "" for one in (checked, accepted)]
+    if checked is not None and not paths[0]:
+        answers = np.asarray(checked)
+        if answers.dtype != bool or answers.shape != (options.draw,) or options.draw == 0:
+            raise ValueError(
+                f"audit: checked has to be a path, or truth values, one for each of the samples that `draw` asks for: "
+                f"draw is {options.draw}"
+            )
+        right = answers.tolist()
+    if accepted is not None and not paths[1]:
+        numbers = np.asarray(accepted)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise ValueError("audit: accepted has to be a path, or row numbers")
+        rows = numbers.tolist()
+    _core.give_people(options, source, tested, paths[0], right, paths[1], rows)
+    said = (("checked", checked, paths[0]), ("accepted", accepted, paths[1]))
+    return {name: path or Written(name) for name, value, path in said if value is not None}

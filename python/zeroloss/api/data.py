@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .. import _core
 from .._core import Dataset
 from . import frames
-from .arrays import points, targets
+from .arrays import samples, targets
 from .options import call, filled
 from .seed import Seed, seed_of
 
@@ -118,10 +118,10 @@ def dataset(
         options.one_hot = [*options.one_hot, *frames.categories(data)]
         return model.table(frames.frame(data), options, subject, made_by(subject)), subject
     remarks: list[str] = []
-    X = points(function, data, remarks=remarks)
+    X, sizes = samples(function, data, remarks=remarks)
     y_numbers, y_texts = (None, []) if y is None else targets(function, y, len(X), options.task, remarks)
     subject = "X" if y is None else "X, y"
-    return model.dataset(X, y_numbers, y_texts, options, subject, made_by(subject), remarks), subject
+    return model.dataset(X, y_numbers, y_texts, options, subject, made_by(subject), remarks, sizes), subject
 
 
 def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, **read: Unpack[Read]) -> Dataset:
@@ -131,7 +131,8 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, 
     ----------
     data : path, name, array or Dataset
         A csv, csv.gz, npy, npz or idx file, a CIFAR folder; ``digits``, ``mnist``, ``cifar10``, ``cifar100`` or
-        ``sphere:n=..,d=..[,y=normal|sign|none][,seed=..]``; an array X, n x d; or a data frame of pandas, polars or
+        ``sphere:n=..,d=..[,y=normal|sign|none][,seed=..]``; an array X, n x d, or of images, n x height x width or
+        with 1, 3 or 4 colours behind or before these two; or a data frame of pandas, polars or
         pyarrow, which is read as the csv that it writes. Files .parquet, .feather, .arrow and .xlsx are read by
         pyarrow, polars, pandas or openpyxl, whichever is there.
     y : array, Series or frame of one column, optional

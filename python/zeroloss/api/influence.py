@@ -29,6 +29,7 @@ def influence(
     activation: str = "auto",
     scale: Literal["auto", "columns", "common", "given"] = "auto",
     ridge: float | None = None,
+    image_features: Literal["auto", "pixels", "patches", "both"] = "auto",
     inducing: int = 0,
     seed: Seed = 0,
     top: int = 5,
@@ -49,7 +50,7 @@ def influence(
         ``scale="given"``.
     test : path, tuple, frame or Dataset
         The points whose predictions are explained, with their labels; given as for :func:`fit`.
-    activation, scale, ridge, inducing
+    activation, scale, image_features, ridge, inducing
         As for :func:`audit`.
     top : int
         Training samples named for and against each prediction, >= 0.
@@ -79,6 +80,7 @@ def influence(
         "activation": activation,
         "scale": scale,
         "ridge": ridge,
+        "image_features": image_features,
         "inducing": inducing,
         "seed": seed,
         "top": top,

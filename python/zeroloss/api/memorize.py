@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import MemorizeOptions, MemorizeResult
-from .arrays import points
+from .arrays import points, samples
 from .data import Data, Read, dataset, read_options
 from .frames import frame, is_frame, series
 from .options import call, changed, filled
@@ -94,8 +94,8 @@ def memorize(
         if is_frame(data):
             source = _core.table(frame(data), options_of_X, subject, "")
         else:
-            X = points("memorize", data, remarks=remarks)
-            source = _core.dataset(X, None, [], options_of_X, subject, "", remarks)
+            X, sizes = samples("memorize", data, remarks=remarks)
+            source = _core.dataset(X, None, [], options_of_X, subject, "", remarks, sizes)
     else:
         source, subject = dataset("memorize", data, y, read, seed)
     options = filled("memorize", MemorizeOptions(), given)

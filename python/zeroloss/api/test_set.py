@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .. import _core
 from .._core import DataError, Dataset
 from . import frames
-from .arrays import points, targets
+from .arrays import samples, targets
 from .options import Written
 
 #: A path or a name, arrays or a frame with targets (X, y), a frame whose columns have them, or a Dataset; None: no
@@ -46,5 +46,5 @@ def test_set(function: str, test: Tested, data: Dataset) -> tuple[_core.TestSet,
     X, y, written = test[0], frames.series(test[1]), Written("(X_test, y_test)")
     if frames.is_frame(X):
         return _core.test_of(data, frames.frame(frames.beside(X, y)), "test frame", "-1"), written
-    X = points(function, X, "X of test")
-    return _core.test_of(data, X, *targets(function, y, len(X))), written
+    X, sizes = samples(function, X, "X of test")
+    return _core.test_of(data, X, *targets(function, y, len(X)), sizes), written

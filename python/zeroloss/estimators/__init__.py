@@ -8,6 +8,7 @@ frames: their columns become numbers as those of their csv do, categories, missi
 from .auditor import LabelAuditor
 from .memorizer import MemorizingClassifier
 from .ntk import NTKClassifier, NTKRegressor
+from .patches import PatchFeatures
 from .random_features import RandomFeatureRegressor
 from .two_layer import TwoLayerClassifier, TwoLayerRegressor
 
@@ -16,6 +17,7 @@ __all__ = [
     "MemorizingClassifier",
     "NTKClassifier",
     "NTKRegressor",
+    "PatchFeatures",
     "RandomFeatureRegressor",
     "TwoLayerClassifier",
     "TwoLayerRegressor",

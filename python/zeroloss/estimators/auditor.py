@@ -29,7 +29,7 @@ class LabelAuditor(Pickled):
 
     Parameters
     ----------
-    activation, scale, ridge, inducing, reasons, bootstrap
+    activation, scale, image_features, ridge, inducing, reasons, bootstrap
         As for :func:`zeroloss.audit`. Its scales are its own: it needs no StandardScaler before it.
     task : {"auto", "classification", "regression"}, default="auto"
         auto: texts, truth values and few different integers are classes.
@@ -68,9 +68,11 @@ class LabelAuditor(Pickled):
         bootstrap: int = 200,
         task: Literal["auto", "classification", "regression"] = "auto",
         random_state: Any = 0,
+        image_features: Literal["auto", "pixels", "patches", "both"] = "auto",
     ):
         self.activation = activation
         self.scale = scale
+        self.image_features = image_features
         self.ridge = ridge
         self.inducing = inducing
         self.reasons = reasons
@@ -79,7 +81,8 @@ class LabelAuditor(Pickled):
         self.random_state = random_state
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> LabelAuditor:
-        """Audits n labels y of points X, n x d: n^3 multiply-adds. Keeps the data, for `audit`."""
+        """Audits n labels y of points X, n x d, or of images, n x height x width [x colours]: n^3 multiply-adds. Keeps
+        the data, for `audit`."""
         self._data, labels = self._read(X, y)
         self._seed = seed_of(self.random_state)
         classes = self._data.task == "classification"
@@ -124,7 +127,7 @@ class LabelAuditor(Pickled):
         """
         check_is_fitted(self)
         if not frames.is_frame(X):
-            X, y = validate_data(self, X, y, dtype=np.float64, reset=False)
+            X, y = validate_data(self, X, y, dtype=np.float64, allow_nd=True, reset=False)
         else:
             validate_data(self, X, skip_check_array=True, reset=False)
         return audit(self._data, test=(X, y), **self._options())
@@ -132,7 +135,7 @@ class LabelAuditor(Pickled):
     def _read(self, X: Any, y: Any) -> tuple[Dataset, npt.NDArray[Any]]:
         """The data, and the labels as an array."""
         if not frames.is_frame(X):
-            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=FEWEST)
+            X, y = validate_data(self, X, y, dtype=np.float64, allow_nd=True, ensure_min_samples=FEWEST)
         else:
             validate_data(self, X, skip_check_array=True)
             y = column_or_1d(frames.series(y), warn=True)
@@ -145,8 +148,9 @@ class LabelAuditor(Pickled):
         return data, y
 
     def _options(self) -> dict[str, Any]:
-        return {"activation": self.activation, "scale": self.scale, "ridge": self.ridge, "inducing": self.inducing,
-                "reasons": self.reasons, "bootstrap": self.bootstrap, "seed": self._seed}  # fmt: skip
+        return {"activation": self.activation, "scale": self.scale, "image_features": self.image_features,
+                "ridge": self.ridge, "inducing": self.inducing, "reasons": self.reasons, "bootstrap": self.bootstrap,
+                "seed": self._seed}  # fmt: skip
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -25,24 +25,28 @@ def seed_of(random_state: Any) -> int:
 
 
 def learned(
-    estimator: Any, X: Any, y: Any, *, one_scale: bool = True, multi_output: bool = False, y_numeric: bool = False
-) -> tuple[Array, npt.NDArray[Any]]:
-    """Points and targets to learn from. The columns of a data frame become numbers as those of its csv do, which the
-    estimator keeps: with `one_scale` standardised, but for the mean, which it subtracts itself."""
+    estimator: Any, X: Any, y: Any, *, one_scale: bool = True, multi_output: bool = False, y_numeric: bool = False,
+    images: bool = False
+) -> tuple[Array, npt.NDArray[Any]]:  # fmt: skip
+    """Points and targets to learn from; with `images` points may have several axes. The columns of a data frame become
+    numbers as those of its csv do, which the estimator keeps: with `one_scale` standardised, but for the mean, which it
+    subtracts itself."""
     estimator._columns = None
     if not frames.is_frame(X):
-        return validate_data(estimator, X, y, dtype=np.float64, multi_output=multi_output, y_numeric=y_numeric)  # type: ignore[no-any-return]
+        return validate_data(  # type: ignore[no-any-return]
+            estimator, X, y, dtype=np.float64, multi_output=multi_output, y_numeric=y_numeric, allow_nd=images
+        )
     validate_data(estimator, X, skip_check_array=True)
     data = read_dataset(X, target="none", standardize="yes" if one_scale else "no", bias=0)
     estimator._columns = _core.columns_of(data)
     return check_X_y(data.X * data.scale, y, multi_output=multi_output, y_numeric=y_numeric, estimator=estimator)  # type: ignore[no-any-return]
 
 
-def seen(estimator: Any, X: Any) -> Array:
+def seen(estimator: Any, X: Any, *, images: bool = False) -> Array:
     """New points, as `learned` has made numbers of them."""
     check_is_fitted(estimator)
     if getattr(estimator, "_columns", None) is None:
-        points: Array = validate_data(estimator, X, dtype=np.float64, reset=False)
+        points: Array = validate_data(estimator, X, dtype=np.float64, reset=False, allow_nd=images)
         return points
     validate_data(estimator, X, skip_check_array=True, reset=False)
     rows = frames.frame(X) if frames.is_frame(X) else frames.rows(X)

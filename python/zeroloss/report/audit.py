@@ -7,7 +7,7 @@ import math
 from ..figures.run import Json, Run
 from .elements import Content, Facts, Html, Number, Parts, folded, label, number, percent, record, tag, text
 from .samples import image
-from .walk import name, walk
+from .walk import drawn, name, walk
 
 MOST_PICTURES = 20  # twins and outliers, as many as the run folder has pictures of
 SCALES = {"columns": "each to deviation 1, and their ranks", "common": "one scale for all",
@@ -19,17 +19,19 @@ def audit(run: Run, r: Json) -> Parts:
     others = run.json("pictures-of-training.json") if tested else pictures
     return Parts(
         _numbers(r, r.get("test") or {}),
-        [walk(run, r), _twins(r.get("twins") or [], tested, pictures, others),
+        [walk(run, r), drawn(run, r), _twins(r.get("twins") or [], tested, pictures, others),
          _outliers(r.get("outliers") or [], tested, pictures)],
         [_confusions(r.get("confusions") or [])])
 
 
 def predictor(r: Json) -> Facts:
     """What all predictions of audit and influence are made by."""
-    inducing = r.get("inducing")
+    inducing, seen = r.get("inducing"), r.get("image_features")
+    patches = f"{r.get('activation')} of features of patches{' of images and mirror images' * bool(r.get('mirrored'))}"
+    kernel = patches if seen in ("patches", "both") else f"{r.get('activation')} and single features"
     return [
-        ("kernel of", f"{r['activation']} and single features" if r.get("activation") else None),
-        ("features", SCALES.get(str(r.get("scale")), r.get("scale"))),
+        ("kernel of", kernel + ", a quarter of pixels" * (seen == "both") if r.get("activation") else None),
+        ("features", SCALES.get(str(r.get("scale")), r.get("scale")) if seen != "patches" else None),
         ("ridge", r.get("ridge")),
         ("points it is a sum over", inducing if inducing != r.get("n") else None),
     ]
@@ -43,6 +45,10 @@ def _numbers(r: Json, test: Json) -> Facts:
     return [
         ("wrong labels, estimated (95 % interval)",
          Html(f"{percent(rate.get('value'))} ({interval(rate, 100)})") if rate and judged else None),
+        ("checked samples", Html(f"{number(r.get('checked'))}, of which {number(r.get('checked_wrong'))} are wrong")
+         if r.get("checked") else None),
+        ("right labels among those named, at most, in expectation",
+         percent(r["guarantee"]) if r.get("guarantee") else None),
         ("labels to look at", Html(f"{number(len(r.get('issues') or []))} of {number(r.get('n'))}")),
         ("labels that cannot be judged", r.get("not_judged") or None),
         wrong,

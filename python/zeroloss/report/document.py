@@ -44,7 +44,7 @@ def document(title: str, body: Content, live: bool = False) -> str:
     """The whole page. A policy in its head allows this one script and no connection, so that nothing in the data can
     run or call home; but a page that is `live` asks its own server for news."""
     content = text(body)
-    script = _script(drawn=live or f'type="{DATA}"' in content, walked=live or 'id="walk"' in content, live=live)
+    script = _script(drawn=live or f'type="{DATA}"' in content, walked=live or 'class="walk"' in content, live=live)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

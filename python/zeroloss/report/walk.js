@@ -1,7 +1,7 @@
-// The walk through labels that look wrong: one at a time, decided by keys or buttons. What is decided stays in this
-// browser, by the digest of the data, and is saved as a table.
+// Walks through labels that look wrong, or that were drawn to be looked at: one at a time, decided by keys or buttons.
+// What is decided stays in this browser, by the digest of the data, and is saved as a table.
 const walkKeys = {ArrowRight: "next", n: "next", ArrowLeft: "previous", p: "previous", k: "keep", r: "relabel",
-  o: "other", d: "drop", u: "undecide"};
+  o: "other", d: "drop", w: "wrong", u: "undecide"};
 
 class Walk {
   constructor(place) {
@@ -16,11 +16,11 @@ class Walk {
       const does = event.target.closest("button[data-does]")?.dataset.does;
       if (does) this[does]();
     });
-    place.querySelector("form").addEventListener("submit", event => {
+    place.querySelector("form")?.addEventListener("submit", event => {
       event.preventDefault();
       this.set();
     });
-    this.input.addEventListener("input", () => this.input.setCustomValidity(""));
+    this.input?.addEventListener("input", () => this.input.setCustomValidity(""));
   }
 
   get input() { return this.place.querySelector("input"); }
@@ -31,8 +31,8 @@ class Walk {
   goTo(at) {
     this.at = Math.min(Math.max(at, 0), this.issues.length - 1);
     this.issues.forEach((issue, k) => { issue.hidden = k !== this.at; });
-    this.input.value = "";
-    this.input.setCustomValidity("");
+    if (this.input) this.input.value = "";
+    this.input?.setCustomValidity("");
     this.show();
   }
 
@@ -41,18 +41,19 @@ class Walk {
 
   show() {
     const {sample, label, predicted} = this.issue.dataset, decided = this.decisionOn(this.issue);
-    const words = {keep: `Keep ${label}`, relabel: `Relabel to ${predicted}`};
+    const words = predicted === undefined ? {} : {keep: `Keep ${label}`, relabel: `Relabel to ${predicted}`};
     for (const button of this.bar.querySelectorAll("[data-does]")) {
       const {does} = button.dataset;
       if (does in words) button.querySelector("span").textContent = words[does];
       const chosen = does === "relabel" ? decided?.to === predicted : does === decided?.decision;
-      if (["keep", "relabel", "drop"].includes(does)) button.ariaPressed = String(Boolean(decided && chosen));
+      if (["keep", "relabel", "drop", "wrong"].includes(does)) button.ariaPressed = String(Boolean(decided && chosen));
     }
     const said = decided ? this.said(decided) : "undecided";
     this.place.querySelector(".place").textContent =
       `${this.at + 1} of ${this.issues.length}: sample ${sample}, ${said}`;
     for (const cell of document.querySelectorAll(".decided")) {
       const issue = this.bySample(cell.dataset.of), own = issue && this.decisionOn(issue);
+      if (!issue || cell.dataset.in !== this.place.id) continue;
       cell.textContent = own ? this.said(own) : "";
     }
     const count = this.issues.filter(issue => this.decisionOn(issue)).length;
@@ -61,6 +62,7 @@ class Walk {
   }
 
   said({decision, to}) {
+    if (decision === "wrong") return "wrong";
     return decision === "keep" ? "kept" : decision === "drop" ? "dropped" : `relabelled to ${to}`;
   }
 
@@ -85,6 +87,7 @@ class Walk {
   keep() { this.decide("keep", this.issue.dataset.label); }
   relabel() { this.decide("relabel", this.issue.dataset.predicted); }
   drop() { this.decide("drop", ""); }
+  wrong() { this.decide("wrong", ""); }
   undecide() { this.decide(null); }
   other() { this.input.focus(); }
 
@@ -116,30 +119,41 @@ class Walk {
 
   save() {
     const cell = words => /[",\n\r]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
-    const rows = this.issues.filter(issue => this.decisionOn(issue)).map(issue => {
-      const {sample, id, label} = issue.dataset, {decision, to} = this.decisionOn(issue);
-      return [sample, id, label, decision, to];
+    const {drawn, seed, file} = this.place.dataset, more = drawn === undefined ? [] : [drawn, seed];
+    const rows = this.issues.filter(issue => drawn !== undefined || this.decisionOn(issue)).map(issue => {
+      const {sample, id, label} = issue.dataset, {decision, to} = this.decisionOn(issue) ?? {decision: "", to: ""};
+      return [sample, id, label, decision, to, ...more];
     });
-    const csv = [["sample", "id", "label", "decision", "new_label"], ...rows].map(row => row.map(cell).join() + "\n");
-    const link = Object.assign(document.createElement("a"), {download: "decisions.csv"});
+    const names = ["sample", "id", "label", "decision", "new_label", ...more.length ? ["drawn", "seed"] : []];
+    const csv = [names, ...rows].map(row => row.map(cell).join() + "\n");
+    const link = Object.assign(document.createElement("a"), {download: file});
     link.href = URL.createObjectURL(new Blob(csv, {type: "text/csv"}));
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }
 }
 
-let walk = null;  // of this page
+let walks = [];  // of this page
 
 function makeWalk() {
-  const place = document.getElementById("walk");
-  walk = place && new Walk(place);
+  walks = Array.from(document.querySelectorAll(".walk"), place => new Walk(place));
 }
 makeWalk();
 
-// Keys are for the walk where nothing else has them. Out of sight nothing is decided: then they bring it into view.
+// The walk that keys are for: the one whose bar is in sight, or else the first.
+function walkInSight() {
+  const inSight = walk => {
+    const {bottom, top} = walk.bar.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  };
+  return walks.find(inSight) ?? walks[0];
+}
+
+// Keys are for a walk where nothing else has them. Out of sight nothing is decided: then they bring it into view.
 document.addEventListener("keydown", event => {
   const does = walkKeys[event.key.length === 1 ? event.key.toLowerCase() : event.key], on = event.target;
-  const free = on === document.body || on.closest?.("#walk") && !on.closest("input, .scroll");
+  const free = on === document.body || on.closest?.(".walk") && !on.closest("input, .scroll");
+  const walk = walks.find(one => one.place.contains(on)) ?? walkInSight();
   if (!walk || !does || !free || event.ctrlKey || event.metaKey || event.altKey) return;
   const button = does === "other" ? walk.input : walk.bar.querySelector(`[data-does=${does}]`);
   if (!button) return;
@@ -150,7 +164,8 @@ document.addEventListener("keydown", event => {
 });
 
 document.addEventListener("click", event => {
-  const button = event.target.closest("button.go"), issue = button && walk?.bySample(button.dataset.sample);
+  const button = event.target.closest("button.go"), walk = walks.find(one => one.place.id === "walk");
+  const issue = button && walk?.bySample(button.dataset.sample);
   if (!issue) return;
   walk.goTo(walk.issues.indexOf(issue));
   walk.place.scrollIntoView();

@@ -1,5 +1,5 @@
-"""The walk through labels that look wrong: each beside the samples that speak against its label and those for it. Its
-script, walk.js, shows one at a time and keeps what is decided."""
+"""Walks through labels that look wrong, each beside the samples that speak against its label and those for it, and
+through samples that were drawn at random. Their script, walk.js, shows one at a time and keeps what is decided."""
 
 from __future__ import annotations
 
@@ -30,9 +30,36 @@ def walk(run: Run, r: Json) -> Content:
             f" The {MOST} worst of {len(issues):,}; scores.csv has all." if len(issues) > MOST else "", class_="note"),
         tag("p", "Correct test labels, by looking at the samples. Never drop one because a model contradicts it: that "
                  "makes every model look better than it is.", class_="problem") if tested else None,
-        tag("section", _bar(r, drops=not tested), cards, _saved(), id="walk", aria_label="Walk through the labels",
-            data_key=f"zeroloss audit {digest}", data_numbers=r.get("task") == "regression"),
+        tag("section", _bar(r, drops=not tested), cards, _saved(), id="walk", class_="walk",
+            aria_label="Walk through the labels", data_key=f"zeroloss audit {digest}", data_file="decisions.csv",
+            data_numbers=r.get("task") == "regression"),
         details(f"All {len(shown):,} in a table", _table(shown))]
+
+
+def drawn(run: Run, r: Json) -> Content:
+    """The samples that were drawn, without what is predicted of them; nothing where none were."""
+    samples = r.get("drawn") or []
+    if not samples:
+        return None
+    tested, pictures = r.get("test") or None, run.json("pictures.json")
+    digest, seed = (tested or r).get("digest") or run.data, (r.get("options") or {}).get("seed")
+    keys = (*KEYS[:3], ("W", "it is wrong"), KEYS[-1])
+    bar = tag("div", tag("div", _button("previous", "←"), _button("next", "→"), tag("output", class_="place"),
+                         class_="row"),
+              tag("div", _button("keep", "K"), _button("wrong", "W"), _button("undecide", "U"), class_="row"),
+              _keys(keys), class_="bar", hidden=True)
+    cards = [tag("article", tag("h3", f"Is it {one.get('label')}?"),
+                 tag("p", f"Sample {name(one)} is labelled {one.get('label')}."),
+                 tag("div", image(pictures, one), class_="own") if image(pictures, one) else None,
+                 class_="issue", data_sample=one.get("sample"), data_id=one.get("id") or "",
+                 data_label=one.get("label")) for one in samples]
+    return [
+        tag("h2", "Samples drawn at random"),
+        tag("p", "Say of each whether its label is right, without looking at what is predicted. Then give the saved "
+                 "file to --checked: rates and probabilities will be those that your answers support.", class_="note"),
+        tag("section", bar, cards, _saved(), id="drawn", class_="walk", aria_label="Walk through the drawn samples",
+            data_key=f"zeroloss drawn {digest} {seed}", data_file="drawn.csv", data_drawn=len(samples),
+            data_seed=seed)]
 
 
 def chance(score: float | None) -> Html:
@@ -53,7 +80,7 @@ def _bar(r: Json, drops: bool) -> Html:
     known = [*(r.get("predicted") or []), *(one.get("label") for one in r.get("issues") or [])]
     classes = [] if r.get("task") == "regression" else sorted(set(map(str, known)), key=lambda one: (len(one), one))
     decisions = [("keep", "K"), ("relabel", "R"), *[("drop", "D")] * drops, ("undecide", "U")]
-    keys = [(key, means) for key, means in KEYS if drops or key != "D"]
+    keys = tuple((key, means) for key, means in KEYS if drops or key != "D")
     return tag(
         "div",
         tag("div", _button("previous", "←"), _button("next", "→"), tag("output", class_="place"), class_="row"),
@@ -61,9 +88,12 @@ def _bar(r: Json, drops: bool) -> Html:
             "form", tag("label", "Another ", tag("kbd", "O"), " ", tag("input", list="classes", autocomplete="off")),
             tag("button", "Set")), [_button(does, key) for does, key in decisions[2:]], class_="row"),
         tag("datalist", [tag("option", value=one) for one in classes], id="classes"),
-        tag("p", [[tag("span", tag("kbd", key), f" {means}", "" if key == "U" else ",", class_="whole"), " "]
-                  for key, means in keys], class_="note"),
-        class_="bar", hidden=True)
+        _keys(keys), class_="bar", hidden=True)
+
+
+def _keys(keys: tuple[tuple[str, str], ...]) -> Html:
+    return tag("p", [[tag("span", tag("kbd", key), f" {means}", "" if key == "U" else ",", class_="whole"), " "]
+                     for key, means in keys], class_="note")
 
 
 def _button(does: str, key: str) -> Html:
@@ -84,7 +114,7 @@ def _table(issues: list[Json]) -> Html:
         [[Number(tag("button", one.get("sample"), type="button", class_="go", data_sample=one.get("sample")),
                  one.get("sample")), one.get("id") or "", label(one.get("label")), label(one.get("predicted")),
           chance(one.get("score")), percent(one.get("confidence")),
-          tag("span", class_="decided", data_of=one.get("sample"))] for one in issues])
+          tag("span", class_="decided", data_of=one.get("sample"), data_in="walk")] for one in issues])
 
 
 # ---- one label ----
