@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "command.hpp"
@@ -82,12 +84,7 @@ Several read_several(const AuditArguments& options) {
       if (other != name) read.drop.push_back(other);
     Dataset data = read_dataset(options.source, read);
     require_targets(data, "audit");
-    several.targets.push_back({name, data.task, data.y, data.class_names});
-    if (several.targets.size() > 1 && data.records != several.data.records)
-      throw DataError(
-          fmt::format("audit: targets '{}' and '{}' are not known of the same records: audit each by itself "
-                      "with `target`",
-                      options.targets.front(), name));
+    several.targets.push_back({name, data.task, data.y, data.class_names, data.records});
     if (several.targets.size() == 1) several.data = std::move(data);
   }
   add_known(several.data, options.embedding, "");
@@ -101,6 +98,20 @@ void run_targets(const AuditArguments& options, AuditOptions settings, Session& 
         std::pair{"target", options.read.target}})
     if (!given.empty())
       throw std::invalid_argument(fmt::format("audit: `targets` and `{}` exclude each other", name));
+  std::set<std::string> files;  // of the targets, in the run folder
+  std::vector<std::unique_ptr<RunFolder>> folders;
+  for (const std::string& name : options.targets) {
+    std::string file = name;
+    std::ranges::replace(file, '/', '_');
+    if (file.empty() || file == "." || file == "..")
+      throw std::invalid_argument(fmt::format("audit: `targets` has '{}', which is no column", name));
+    if (!files.insert(file).second)
+      throw std::invalid_argument(fmt::format("audit: `targets` has '{}' twice", name));
+    if (options.out.empty()) continue;
+    std::filesystem::create_directories(options.out);
+    folders.push_back(std::make_unique<RunFolder>(std::filesystem::path(options.out) / file, false,
+                                                  RunFolder::Writers::one, RunFolder::Rest::removed));
+  }
   auto progress = session.progress();
   progress.stage("reading " + options.source);
   Several several = read_several(options);
@@ -110,14 +121,8 @@ void run_targets(const AuditArguments& options, AuditOptions settings, Session& 
   for (std::size_t k = 0; k < results.size(); ++k) {
     const Dataset& data = several.with(k);
     const std::string& name = several.targets[k].name;
-    if (!options.out.empty()) {
-      std::filesystem::create_directories(options.out);
-      std::string file = name;
-      std::ranges::replace(file, '/', '_');
-      RunFolder folder(std::filesystem::path(options.out) / file, false, RunFolder::Writers::one,
-                       RunFolder::Rest::removed);
-      write_audit(folder, data, nullptr, options.read, settings, results[k], session.arguments, {});
-    }
+    if (!folders.empty())
+      write_audit(*folders[k], data, nullptr, options.read, settings, results[k], session.arguments, {});
     json += (k == 0 ? "" : ",\n") + audit_json(data, nullptr, settings, results[k]);
     text += (k == 0 ? "" : "\n") + fmt::format("target {}: ", name) +
             audit_text(data, nullptr, settings, results[k]);

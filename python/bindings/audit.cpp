@@ -82,6 +82,7 @@ void bind_audited(nb::module_& m) {
   m.def(
       "with_known",
       [](const TestSet& test, const Array2& embedding, const Array2& probabilities) {
+        if (embedding.size() == 0 && probabilities.size() == 0) return test;
         auto made = std::make_shared<Dataset>(*test.data);
         know(*made, embedding, probabilities);
         return TestSet(std::shared_ptr<const Dataset>(std::move(made)));
@@ -139,7 +140,7 @@ void bind_audited(nb::module_& m) {
          const std::string& call, const nb::object& progress, const Group& group) {
         std::vector<Target> targets;
         for (const auto& one : data)
-          targets.push_back({one->target_name, one->task, one->y, one->class_names});
+          targets.push_back({one->target_name, one->task, one->y, one->class_names, one->records});
         auto results = value_of_work(
             progress, [&](Progress& p) { return audit_each(*data.front(), targets, options, p, group); });
         std::vector<Audited> answers;

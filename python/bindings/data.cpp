@@ -32,6 +32,7 @@ struct Members<D> {
                                     "remarks",
                                     "source_classes",
                                     "picture",
+                                    "source_records",
                                     "embedding",
                                     "probabilities",
                                     "read",
@@ -39,7 +40,8 @@ struct Members<D> {
   static auto of(auto& d) {
     return std::tie(d.X, d.y, d.task, d.class_names, d.records, d.name, d.digest, d.feature_names,
                     d.target_name, d.label_treatment, d.ids, d.standardization, d.encoding, d.remarks,
-                    d.source_classes, d.picture, d.embedding, d.probabilities, d.read, d.call);
+                    d.source_classes, d.picture, d.source_records, d.embedding, d.probabilities, d.read,
+                    d.call);
   }
 };
 

@@ -18,8 +18,8 @@ void bind_images(nb::module_& m) {
       "patch_filters",
       [](const Array2& X, const std::vector<Index>& sizes, Index filters, std::uint64_t seed) {
         return value_of_work(nb::none(), [&](Progress& progress) {
-          const PatchFeatures made(RowMatrix(rows(X)), picture_of_sizes(sizes),
-                                   {.filters = filters, .seed = seed}, progress);
+          const PatchFeatures made(rows(X), picture_of_sizes(sizes), {.filters = filters, .seed = seed},
+                                   progress);
           const PatchFilters& f = made.filters();
           return std::tuple(f.weights, f.shift, f.grey, f.least, f.levels);
         });

@@ -154,14 +154,29 @@ std::string conclude_guaranteed(const AuditResult& r) {
   const Index trusted = r.checked - r.checked_wrong;
   if (!r.issues.empty())
     return fmt::format(
-        "{} of {} labels are named: at most {} of them {} right, in expectation over the draw of the {}.",
-        with_commas(std::ssize(r.issues)), with_commas(r.n), share, std::ssize(r.issues) == 1 ? "is" : "are",
+        "{} of {} labels {} named: at most {} of such a list is right, in expectation over the draw of the "
+        "{}.",
+        with_commas(std::ssize(r.issues)), with_commas(r.n), std::ssize(r.issues) == 1 ? "is" : "are", share,
         count(r.checked, "checked sample", "checked samples"));
+  if (r.named > 0)
+    return fmt::format(
+        "All {} that can be named so that at most {} of them are right were looked at and kept.",
+        count(r.named, "label", "labels"), share);
+  std::string more;
+  if (trusted < r.needed) more = fmt::format("; {} are necessary at least", with_commas(r.needed));
+  std::string hope;
+  if (r.checked == r.n)
+    hope = " All samples were checked.";
+  else if (r.enough > r.checked && r.expected_issues >= 1)
+    hope = fmt::format(
+        " By {} checked samples a list of some {} can be expected; `draw={}` with the same seed names "
+        "those {} and more.",
+        with_commas(r.enough), with_commas(std::lround(r.expected_issues)), r.enough, r.checked);
+  else
+    hope = " No number of checked samples promises more here.";
   return fmt::format(
-      "No label can be named so that at most {} of those named are right, in expectation, by {}: {}.", share,
-      count(trusted, "checked sample with a right label", "checked samples with right labels"),
-      trusted < r.needed ? fmt::format("{} are necessary at least", with_commas(r.needed))
-                         : std::string("more are necessary"));
+      "No label can be named so that at most {} of those named are right, on average, by {}{}.{}", share,
+      count(trusted, "checked sample with a right label", "checked samples with right labels"), more, hope);
 }
 
 std::string conclude(const AuditResult& r) {
@@ -169,9 +184,15 @@ std::string conclude(const AuditResult& r) {
   const std::string others =
       r.not_judged > 0 ? fmt::format(" {} cannot be judged.", count(r.not_judged, "label", "labels")) : "";
   if (r.guarantee) {
-    text = conclude_guaranteed(r) + others;
+    text = conclude_guaranteed(r);
   } else if (r.not_judged == r.n) {
     text = fmt::format("No label of {} can be judged.", count(r.n, "sample", "samples"));
+  } else if (r.issues.empty() && r.checked_wrong > 0) {
+    text = fmt::format(
+        "Of {} {} wrong; no other label looks wrong.{}",
+        count(r.checked, "checked sample", "checked samples"),
+        r.checked_wrong == 1 ? std::string("1 label is") : with_commas(r.checked_wrong) + " labels are",
+        others);
   } else if (r.issues.empty()) {
     text =
         fmt::format("No label of {} looks wrong.", count(r.n - r.not_judged, "sample", "samples")) + others;
@@ -205,7 +226,9 @@ std::string conclude(const AuditResult& r) {
     text += others;
   }
   for (const std::string& caveat : r.caveats)
-    text = !r.issues.empty() && caveat.starts_with(kSayLittle) ? caveat + " " + text : text + " " + caveat;
+    text = !r.issues.empty() && (caveat.starts_with(kSayLittle) || caveat.ends_with(kPlaceholder))
+               ? caveat + " " + text
+               : text + " " + caveat;
   return text;
 }
 
@@ -221,8 +244,7 @@ void check_people(const AuditOptions& options, const Dataset& asked) {
   if (options.guarantee && checked.positions.empty())
     throw std::invalid_argument(
         "audit: `guarantee` needs samples that somebody checked: draw some with `draw`, look at them, and "
-        "give what "
-        "you found as `checked`");
+        "give what you found as `checked`");
   if (checked.wrong.size() != checked.positions.size())
     throw std::invalid_argument(fmt::format("audit: {} checked samples and {} decisions",
                                             checked.positions.size(), checked.wrong.size()));
@@ -236,6 +258,24 @@ void check_people(const AuditOptions& options, const Dataset& asked) {
         "audit: checked samples are not the {} of {} that the seed {} draws: only a random choice says how "
         "many labels are wrong",
         n, asked.n(), checked.seed));
+}
+
+void check_options(const AuditOptions& options) {
+  check(options.predictor, "audit");
+  if (options.reasons < 0)
+    throw std::invalid_argument(fmt::format("audit: reasons must be >= 0; got {}", options.reasons));
+  if (options.bootstrap < 20)
+    throw std::invalid_argument(fmt::format("audit: bootstrap must be >= 20; got {}", options.bootstrap));
+}
+
+/// Throws ResourceError where there is none for the noise model of classes, of the data and of so many
+/// others.
+void check_memory(const Dataset& train, Index others, const AuditOptions& options) {
+  if (train.task != Task::classification) return;
+  require_memory(noise_bytes(train.n() + others, train.classes(), options.bootstrap),
+                 fmt::format("audit: what is known of {} labels of {}", with_commas(train.n()),
+                             count(train.classes(), "class", "classes")),
+                 "leave out or merge classes, or try a smaller `n`");
 }
 
 /// What an answer begins with.
@@ -252,11 +292,7 @@ AuditResult begun(const Dataset& train, const Dataset& asked, const KernelRidgeS
 AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& options, Progress& progress,
                 const Group& group) {
   const auto began = std::chrono::steady_clock::now();
-  check(options.predictor, "audit");
-  if (options.reasons < 0)
-    throw std::invalid_argument(fmt::format("audit: reasons must be >= 0; got {}", options.reasons));
-  if (options.bootstrap < 20)
-    throw std::invalid_argument(fmt::format("audit: bootstrap must be >= 20; got {}", options.bootstrap));
+  check_options(options);
   const Dataset& asked = test == nullptr ? train : *test;
   check_audited(train, "audit");
   if (test != nullptr) {
@@ -270,11 +306,7 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
     throw DataError(fmt::format("audit: `probabilities` are given of {} alone; both data sets need them",
                                 (train.probabilities.size() > 0 ? train : asked).name));
 
-  if (const Index c = train.classes(); train.task == Task::classification)
-    require_memory(noise_bytes(train.n() + (test != nullptr ? test->n() : 0), c, options.bootstrap),
-                   fmt::format("audit: what is known of {} labels of {}", with_commas(train.n()),
-                               count(c, "class", "classes")),
-                   "leave out or merge classes, or try a smaller `n`");
+  check_memory(train, test != nullptr ? test->n() : 0, options);
   const Targets targets(train);
   const KernelRidgeSetup prepared(train, targets.centred(), options.predictor, group, progress);
   AuditResult result = begun(train, asked, prepared);
@@ -286,8 +318,8 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
   if (train.probabilities.size() > 0) {
     std::vector<Index> labels;
     for (const double y : train.y) labels.push_back(static_cast<Index>(y));
-    blend = fit_blend(own.f, train.probabilities, labels);
-    own.f = blend(own.f, train.probabilities);
+    blend = fit_blend(own.f, train.probabilities, labels, progress);
+    if (blend.given > 0) own.f = blend(own.f, train.probabilities);
     result.probabilities = blend.given;
   }
   if (test == nullptr) {
@@ -295,7 +327,7 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
   } else {
     points = prepared.similarity().features(prepared.inputs(asked, progress));
     Matrix f = targets.restored(predictor.predict(points, &nearest));
-    if (asked.probabilities.size() > 0) f = blend(f, asked.probabilities);
+    if (blend.given > 0) f = blend(f, asked.probabilities);
     judge(train, own, asked, {f, Vector::Constant(f.rows(), own.precision.mean())}, options, result,
           progress);
   }
@@ -314,19 +346,24 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
 std::vector<AuditResult> audit_each(const Dataset& data, const std::vector<Target>& all,
                                     const AuditOptions& options, Progress& progress, const Group& group) {
   auto began = std::chrono::steady_clock::now();
-  check(options.predictor, "audit");
+  check_options(options);
   if (all.empty()) throw std::invalid_argument("audit: no target");
   if (options.draw > 0 || options.guarantee || !options.checked.positions.empty() ||
       !options.accepted.empty())
     throw std::invalid_argument("audit: `draw`, `checked`, `accepted` and `guarantee` are for one target");
   if (data.probabilities.size() > 0) throw std::invalid_argument("audit: `probabilities` are of one target");
   Dataset each = data;
-  const auto take = [&each](const Target& target) {
+  const auto take = [&](const Target& target) {
     each.task = target.task;
     each.y = target.y;
     each.class_names = target.class_names;
     each.target_name = target.name;
+    if (target.records != data.records)
+      throw DataError(
+          fmt::format("audit: targets '{}' and '{}' are not known of the same records: audit each by itself",
+                      all.front().name, target.name));
     check_audited(each, "audit");
+    check_memory(each, 0, options);
   };
   std::vector<Targets> targets;
   std::vector<Index> begins{0};  // of their columns

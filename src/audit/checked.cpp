@@ -18,6 +18,8 @@ constexpr Index kFew = 50;         // checked samples, and
 constexpr double kRare = 10;       // right or wrong ones of them: below, the interval is that of their share
 constexpr int kDraws = 20;         // of labels, for expected_length
 constexpr double kNormal = 1.959963985;  // 97.5 % of N(0, 1)
+constexpr double kHalved = 2.241402728;  // 98.75 %, for two of them
+constexpr double kSurprises = 30;  // labels that differ from what is more likely: below, their number counts
 
 double sigma(double x) { return 1 / (1 + std::exp(-x)); }
 
@@ -62,13 +64,46 @@ double student(double degrees) {
          (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * f * f * f);
 }
 
-/// Wilson's interval of a share: `wrong` of `count`.
-std::pair<double, double> wilson(double wrong, double count) {
-  const double share = wrong / count, z2 = kNormal * kNormal;
+/// Wilson's interval of a share: `wrong` of `count`, z standard deviations wide each way.
+std::pair<double, double> wilson(double wrong, double count, double z) {
+  const double share = wrong / count, z2 = z * z;
   const double middle = (share + z2 / (2 * count)) / (1 + z2 / count);
   const double half =
-      kNormal / (1 + z2 / count) * std::sqrt(share * (1 - share) / count + z2 / (4 * count * count));
+      z / (1 + z2 / count) * std::sqrt(share * (1 - share) / count + z2 / (4 * count * count));
   return {middle - half, middle + half};
+}
+
+/// The mean of P(wrong) over all, and of what the checked ones differ from theirs.
+Estimate rate_of(const Vector& wrong, const CheckedSamples& checked) {
+  const auto m = static_cast<double>(checked.positions.size()), n = static_cast<double>(wrong.size());
+  double count = 0, mean = 0, squares = 0, more = 0, less = 0, rest = 0, rest_squares = 0;
+  for (std::size_t k = 0; k < checked.positions.size(); ++k) {
+    const double off = (checked.wrong[k] ? 1.0 : 0.0) - wrong(checked.positions[k]);
+    count += checked.wrong[k] ? 1 : 0;
+    mean += off / m;
+    squares += off * off;
+    if (std::abs(off) > 0.5) {
+      (off > 0 ? more : less) += 1;
+    } else {
+      rest += off / m;
+      rest_squares += off * off;
+    }
+  }
+  Estimate rate{wrong.mean() + mean, 0, 0};
+  if (m < kFew || std::min(count, m - count) < kRare) {
+    std::tie(rate.low, rate.high) = wilson(count, m, kNormal);
+  } else if (more + less >= kSurprises) {
+    const double half = student(m - 3) * std::sqrt((squares - m * mean * mean) / (m - 1) / m * (1 - m / n));
+    rate.low = rate.value - half, rate.high = rate.value + half;
+  } else {
+    // Few were surprises, whose number says more of how far the mean may be off than their variance.
+    const auto [more_low, more_high] = wilson(more, m, kHalved);
+    const auto [less_low, less_high] = wilson(less, m, kHalved);
+    const double around = kHalved * std::sqrt(rest_squares / m / m);
+    rate.low = wrong.mean() + rest + more_low / 2 - less_high - around;
+    rate.high = wrong.mean() + rest + more_high - less_low / 2 + around;
+  }
+  return rate;
 }
 
 /// The first `result` of these ranks, ascending and of m samples, are named: p = rank/(trusted + 1).
@@ -109,28 +144,14 @@ Recalibrated recalibrate(const Vector& right, const CheckedSamples& checked) {
   Recalibrated made{Vector(right.size()), {}};
   for (Index i = 0; i < right.size(); ++i) made.wrong(i) = sigma(best.shift + stretch * odds(right(i)));
 
-  // The mean of all, and of what the checked ones differ from theirs.
+  made.rate = rate_of(made.wrong, checked);
   const auto m = static_cast<double>(x.size()), n = static_cast<double>(right.size());
-  double mean = 0, squares = 0, count = 0;
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    count += checked.wrong[k] ? 1 : 0;
-    mean += ((checked.wrong[k] ? 1.0 : 0.0) - made.wrong(checked.positions[k])) / m;
-  }
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    const double off = (checked.wrong[k] ? 1.0 : 0.0) - made.wrong(checked.positions[k]) - mean;
-    squares += off * off;
-  }
-  made.rate.value = std::clamp(made.wrong.mean() + mean, 0.0, 1.0);
-  if (std::ssize(x) < kFew || std::min(count, m - count) < kRare) {
-    std::tie(made.rate.low, made.rate.high) = wilson(count, m);
-  } else {
-    const double half = student(m - 3) * std::sqrt(squares / (m - 1) / m * (1 - m / n));
-    made.rate.low = made.rate.value - half, made.rate.high = made.rate.value + half;
-  }
+  const auto count = static_cast<double>(std::ranges::count(checked.wrong, true));
   // Of all labels at least those are wrong that were found to be, and at most all but those found right.
-  made.rate.low = std::clamp(made.rate.low, count / n, 1.0);
-  made.rate.high = std::clamp(made.rate.high, 0.0, (n - m + count) / n);
-  made.rate.value = std::clamp(made.rate.value, made.rate.low, std::max(made.rate.low, made.rate.high));
+  for (double* part : {&made.rate.low, &made.rate.value, &made.rate.high})
+    *part = std::clamp(*part, count / n, (n - m + count) / n);
+  made.rate.low = std::min(made.rate.low, made.rate.value);
+  made.rate.high = std::max(made.rate.high, made.rate.value);
   return made;
 }
 
@@ -159,7 +180,7 @@ double expected_length(const Vector& right, const Vector& wrong, Index checked, 
   std::ranges::stable_sort(order, {}, [&](Index i) { return right(i); });
   double sum = 0;
   for (int draw = 0; draw < kDraws; ++draw) {
-    Random random(0, Stream::labels, static_cast<std::uint64_t>(draw));
+    Random random(0, Stream::supposed, static_cast<std::uint64_t>(draw));
     std::vector<bool> looked_at(static_cast<std::size_t>(n));
     for (const Index i : draw_samples(n, checked, static_cast<std::uint64_t>(draw)))
       looked_at[static_cast<std::size_t>(i)] = true;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <unordered_map>
 
 #include "base/ascii.hpp"
 #include "sources/csv.hpp"
+#include "tables/cells.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/parse.hpp"
 #include "zeroloss/base/text.hpp"
@@ -32,19 +34,21 @@ const Column* column_called(const DataTable& table, const std::string& name) {
 std::optional<bool> wrong_by(const std::string& path, const std::string& sample, const std::string& word) {
   const std::string said = lowered(word);
   if (said.empty()) return {};
-  for (const char* right : {"keep", "right"})
+  for (const char* right : {"keep", "right", "k"})
     if (said == right) return false;
-  for (const char* wrong : {"relabel", "drop", "wrong"})
+  for (const char* wrong : {"relabel", "drop", "wrong", "w", "d"})
     if (said == wrong) return true;
-  throw DataError(
-      fmt::format("{}: the decision on sample {} is '{}'; expected keep or right, relabel, drop or wrong",
-                  path, sample, excerpt(word)));
+  throw DataError(fmt::format(
+      "{}: the decision on sample {} is '{}'; expected right (or keep) or wrong (or relabel, drop)", path,
+      sample, excerpt(word)));
 }
 
-bool same_label(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  const auto x = parsed_number(a), y = parsed_number(b);
-  return x && y && *x == *y;
+/// Spreadsheets drop blanks around a cell, write TRUE for true, and round numbers to what they show.
+bool same_label(const std::string& there, const std::string& here) {
+  constexpr double kShown = 1e-6;
+  if (lowered(there) == lowered(trimmed(here))) return true;
+  const auto x = parsed_number(there), y = parsed_number(here);
+  return x && y && std::abs(*x - *y) <= kShown * std::max(std::abs(*x), std::abs(*y));
 }
 
 /// The whole number that each row of a column has; nothing without the column.
@@ -106,6 +110,8 @@ CheckedSamples read_checked(const std::string& path, const Dataset& data) {
   if (decisions.open > 0)
     throw DataError(fmt::format("{}: {} without a decision; all samples of a draw have to be looked at", path,
                                 count(decisions.open, "sample", "samples")));
+  if (*decisions.seed >= std::uint64_t{1} << 53)
+    throw DataError(fmt::format("{}: seed {}; expected one below 2^53", path, *decisions.seed));
   CheckedSamples checked{.seed = *decisions.seed};
   for (const auto& [at, wrong] : decisions.wrong) {
     checked.positions.push_back(at);

@@ -18,6 +18,8 @@ struct Blend {
 };
 
 /// The likeliest for these labels. F: n x c outputs, each without its own sample; P: n x c probabilities.
-Blend fit_blend(const Matrix& F, const RowMatrix& P, const std::vector<Index>& labels);
+/// Throws Interrupted.
+Blend fit_blend(const Matrix& F, const RowMatrix& P, const std::vector<Index>& labels,
+                const Progress& progress = {});
 
 }  // namespace zeroloss::internal

@@ -75,12 +75,13 @@ std::vector<Derived> patches_of(const Dataset& data, const PictureSize& size, co
   Progress silent = progress.silent();
   const RowMatrix images = data.X(rows, Eigen::all);
   std::vector<Derived> made;
-  for (const bool mirror : {false, true}) {
-    auto patches =
-        std::make_unique<PatchFeatures>(data.X, size, PatchOptions{.mirror = mirror, .seed = seed}, silent);
-    if (patches->width() == 0) break;
-    RowMatrix some = (*patches)(images, silent);
-    made.push_back({std::move(patches), std::move(some)});
+  auto plain =
+      std::make_unique<PatchFeatures>(data.X, size, PatchOptions{.mirror = false, .seed = seed}, silent);
+  if (plain->width() == 0) return made;
+  auto both = std::make_unique<PatchFeatures>(plain->filters(), true);
+  for (auto* patches : {&plain, &both}) {
+    RowMatrix some = (**patches)(images, silent);
+    made.push_back({std::move(*patches), std::move(some)});
   }
   return made;
 }
@@ -97,8 +98,26 @@ void check(const PredictorOptions& options, const char* who) {
         fmt::format("{}: inducing must be >= 1, or 0 for all; got {}", who, options.inducing));
 }
 
+namespace {
+
+/// Throws DataError for an embedding of other samples, or with numbers that are none.
+void check_embedding(const Dataset& data, const char* who) {
+  const RowMatrix& E = data.embedding;
+  if (E.size() == 0) return;
+  if (E.rows() != data.n())
+    throw DataError(fmt::format("{}: `embedding` has {}; {} has {}", who, count(E.rows(), "row", "rows"),
+                                data.name, count(data.n(), "sample", "samples")));
+  for (Index i = 0; i < E.rows(); ++i)
+    for (Index k = 0; k < E.cols(); ++k)
+      if (!std::isfinite(E(i, k)))
+        throw DataError(fmt::format("{}: `embedding` has {} in row {}, column {}", who, E(i, k), i, k));
+}
+
+}  // namespace
+
 void check_audited(const Dataset& data, const char* who) {
   check_dataset(data);
+  check_embedding(data, who);
   require_targets(data, who);
   if (data.n() < 4)
     throw DataError(
@@ -120,6 +139,11 @@ void check_against(const Dataset& data, const Dataset& test, const char* who) {
   if (test.d() != data.d())
     throw DataError(fmt::format("{}: `test` {} has {} features; {} has {}", who, test.name, test.d(),
                                 data.name, data.d()));
+  check_embedding(test, who);
+  if (test.embedding.cols() != data.embedding.cols())
+    throw DataError(fmt::format("{}: `test` {} has an embedding of {}, {} one of {}", who, test.name,
+                                count(test.embedding.cols(), "number", "numbers"), data.name,
+                                count(data.embedding.cols(), "number", "numbers")));
   const PictureSize size = picture_of(data), its = picture_of(test);
   if (size.height > 0 && its.height > 0 && size != its)
     throw DataError(fmt::format("{}: images of `test` {} are laid out otherwise than those of {}", who,
@@ -159,12 +183,7 @@ Inputs KernelRidgeSetup::inputs(const Dataset& data, Progress& progress) const {
   Inputs points;
   if (share_ < 1) points.X = as_given(data, standardization_, options_);
   if (patches_) points.derived = (*patches_)(data.X, progress);
-  if (embedding_ > 0) {
-    if (data.embedding.cols() != embedding_)
-      throw DataError(fmt::format("{} has an embedding of {} numbers; that of the predictor has {}",
-                                  data.name, data.embedding.cols(), embedding_));
-    points.derived = data.embedding;
-  }
+  if (embedding_ > 0) points.derived = data.embedding;
   return points;
 }
 
@@ -233,12 +252,15 @@ void KernelRidgeSetup::choose(const Dataset& data, const Matrix& Y, Progress& pr
       best = &other;
     }
   if (best != nullptr && own && alone) try_it(of_own, first, best, kMostlyOthers);
+  if (best != nullptr && !alone && options_.scale == "auto") try_it("common", first, best, kMostlyOthers);
+  if (chosen != nullptr && options_.activation == "auto") try_it(scale_, "erf", chosen, share_);
   if (chosen != nullptr && chosen->patches) {
     patches_ = std::move(chosen->patches);
     mirrored_ = patches_->mirror();
     image_features_ = share_ < 1 ? "both" : "patches";
   } else if (chosen != nullptr) {
     embedding_ = data.embedding.cols();
+    if (share_ == 1) image_features_.clear();
   }
   if (!(ridge_ > 0)) ridge_ = grid.back();
 }
@@ -250,7 +272,8 @@ KernelRidgeSetup::KernelRidgeSetup(const Dataset& data, const Matrix& Y, const P
   choose(data, Y, progress);
   const Index derived = patches_ ? patches_->width() + 1 : embedding_ > 0 ? embedding_ + 1 : 0;
   const Index columns = (share_ < 1 ? 3 * data.d() + 1 : 0) + derived;
-  const double features = 8.0 * static_cast<double>(n) * static_cast<double>(columns + 2 * derived);
+  const double features =
+      8.0 * static_cast<double>(n) * static_cast<double>(columns + 2 * derived + 4 * Y.cols());
   inducing_ = inducing_points(n, columns, features, options, group);
   require_memory(features + (inducing_ != n     ? inducing_bytes(n, inducing_)
                              : group.size() > 1 ? dealt_bytes(group, n, columns)

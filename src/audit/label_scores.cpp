@@ -38,7 +38,7 @@ std::vector<Index> labels_of(const Dataset& data) {
 
 /// What predictions do not tell.
 void add_caveats(const Dataset& train, const std::vector<Index>& labels, const std::vector<bool>& known,
-                 AuditResult& result) {
+                 bool by_people, AuditResult& result) {
   std::vector<std::string> never;
   for (std::size_t k = 0; k < known.size(); ++k)
     if (!known[k]) never.push_back(train.class_names[k]);
@@ -50,16 +50,16 @@ void add_caveats(const Dataset& train, const std::vector<Index>& labels, const s
   const double largest = static_cast<double>(*std::max_element(counts.begin(), counts.end()));
   const double blind =
       1 - largest / static_cast<double>(labels.size());  // of naming the largest class always
+  const char* doubt = by_people ? "" : " Probabilities and rates may be wrong here.";
   if (result.error > 0 && result.error >= 0.8 * blind)
     result.caveats.push_back(fmt::format(
         "The features say little of the classes: {} of the predictions disagree with the label, {} "
-        "would if the largest class were always predicted. Probabilities and rates may be wrong here.",
-        percentage(result.error, 2), percentage(blind, 2)));
+        "would if the largest class were always predicted.{}",
+        percentage(result.error, 2), percentage(blind, 2), doubt));
   else if (result.error > 0.3)
-    result.caveats.push_back(fmt::format(
-        "The classes overlap: {} of the predictions disagree with the label. Probabilities and rates may be "
-        "wrong here.",
-        percentage(result.error, 2)));
+    result.caveats.push_back(
+        fmt::format("The classes overlap: {} of the predictions disagree with the label.{}",
+                    percentage(result.error, 2), doubt));
 }
 
 /// What explains the labels: one way, and averaged over all rates of wrong ones.
@@ -125,7 +125,7 @@ Candidates judge_classes(const Dataset& train, const Predicted& own, const Datas
   }
   result.error = static_cast<double>(wrong) / static_cast<double>(asked.n());
 
-  add_caveats(train, labels, known, result);
+  add_caveats(train, labels, known, !options.checked.positions.empty(), result);
 
   const std::vector<Estimate> mistaken =
       estimate_confusions(F, labels, noise.model, options.bootstrap, options.predictor.seed, progress);
@@ -236,22 +236,25 @@ Candidates judge_numbers(const Dataset& train, const Predicted& own, const Datas
   return candidates;
 }
 
-/// Of labels that may be wrong those to look at, by the scores.
+/// Of labels that may be wrong those to look at, by the scores: as many as are expected to be wrong, but
+/// those that were accepted, in whose place none comes.
 void list_issues(const Dataset& asked, const Candidates& candidates, const AuditOptions& options,
                  AuditResult& result) {
-  std::vector<bool> settled(result.scores.size());  // somebody looked at them
-  for (const auto* positions : {&options.accepted, &options.checked.positions})
-    for (const Index i : *positions) settled[static_cast<std::size_t>(i)] = true;
+  std::vector<bool> looked_at(result.scores.size()), accepted(result.scores.size());
+  for (const Index i : options.checked.positions) looked_at[static_cast<std::size_t>(i)] = true;
+  for (const Index i : options.accepted) accepted[static_cast<std::size_t>(i)] = true;
   double expected = 0;  // wrong labels, of those that can be judged
   for (std::size_t i = 0; i < result.scores.size(); ++i)
-    if (candidates.judged[i] && !settled[i]) expected += 1 - result.scores[i];
+    if (candidates.judged[i] && !looked_at[i]) expected += 1 - result.scores[i];
   for (const Index i : candidates.positions) {
     const auto at = static_cast<std::size_t>(i);
-    if (!settled[at] && (asked.task == Task::classification || result.scores[at] < 0.5))
+    if (!looked_at[at] && (asked.task == Task::classification || result.scores[at] < 0.5))
       result.issues.push_back(issue_at(asked, i, result));
   }
   sort_issues(result);
   if (asked.task == Task::classification) keep_expected(result.issues, expected);
+  std::erase_if(result.issues,
+                [&](const LabelIssue& issue) { return accepted[static_cast<std::size_t>(issue.position)]; });
 }
 
 /// The least or the greatest target, if it repeats and nearly always looks wrong: a placeholder, as -200 is.
@@ -265,8 +268,8 @@ void add_placeholders(const Dataset& asked, AuditResult& result) {
     if (all < kRepeats || static_cast<double>(listed) < kNearlyAll * static_cast<double>(all)) continue;
     result.caveats.push_back(fmt::format(
         "{} of the targets are {}, and {} of these look wrong: if that stands for a missing value, "
-        "`na_values={}` leaves them out.",
-        with_commas(all), odd, all == listed ? "all" : with_commas(listed), odd));
+        "`na_values={}`{}",
+        with_commas(all), odd, all == listed ? "all" : with_commas(listed), odd, kPlaceholder));
   }
 }
 
@@ -276,15 +279,21 @@ void list_guaranteed(const Dataset& asked, const Vector& right, const AuditOptio
   const double most = *options.guarantee;
   std::vector<bool> accepted(result.scores.size());
   for (const Index i : options.accepted) accepted[static_cast<std::size_t>(i)] = true;
-  for (const Index i : guaranteed(right, options.checked, most))
+  const std::vector<Index> list = guaranteed(right, options.checked, most);
+  for (const Index i : list)
     if (!accepted[static_cast<std::size_t>(i)]) result.issues.push_back(issue_at(asked, i, result));
   sort_issues(result);
   result.guarantee = most;
-  result.needed = static_cast<Index>(std::min(
-      std::ceil(1 / (most * std::max(result.noise_rate.value, 1e-9)) - 1), static_cast<double>(asked.n())));
+  result.named = std::ssize(list);
+  result.needed = static_cast<Index>(std::ceil(1 / most) - 1);
   Vector wrong(right.size());
   for (Index i = 0; i < wrong.size(); ++i) wrong(i) = 1 - result.scores[static_cast<std::size_t>(i)];
+  result.enough = result.checked;
   result.expected_issues = expected_length(right, wrong, result.checked, most);
+  while (result.expected_issues < 1 && 2 * result.enough < asked.n()) {
+    result.enough *= 2;
+    result.expected_issues = expected_length(right, wrong, result.enough, most);
+  }
 }
 
 }  // namespace
@@ -307,6 +316,7 @@ void judge(const Dataset& train, const Predicted& own, const Dataset& asked, con
     result.checked = std::ssize(checked.positions);
     result.checked_wrong = std::ranges::count(checked.wrong, true);
   }
+  result.accepted = std::ssize(options.accepted);
   if (options.guarantee)
     list_guaranteed(asked, right, options, result);
   else

@@ -8,6 +8,9 @@ namespace zeroloss::internal {
 /// How a caveat begins that says more than what follows.
 constexpr const char* kSayLittle = "The features say ";
 
+/// How one ends that explains what the list names.
+constexpr const char* kPlaceholder = " leaves them out.";
+
 /// The class of this name.
 Index class_of(const Dataset& data, const std::string& name);
 

@@ -49,12 +49,11 @@ void parallel_for(Index count, const F& f) {
       count, [] { return Nothing(); }, [&](Nothing&, Index k) { f(k); });
 }
 
-/// The same, as many at a time as there are threads; `progress` advances by 1 for each, between them. Throws
-/// Interrupted too.
+/// The same, some at a time; `progress` advances by 1 for each, between them. Throws Interrupted too.
 template <class F>
 void parallel_for(Index count, Progress& progress, const F& f) {
   for (Index begin = 0; begin < count;) {
-    const Index end = std::min<Index>(count, begin + thread_count());
+    const Index end = std::min<Index>(count, begin + 4 * thread_count());
     parallel_for(end - begin, [&](Index k) { f(begin + k); });
     progress.advance(static_cast<double>(end - begin));
     begin = end;

@@ -62,13 +62,12 @@ Sample sample(const Dataset& data, Index i) {
 }
 
 RowMatrix rows_of_records(const Dataset& data, const RowMatrix& all, const std::string& what) {
-  const Index last = data.records.empty() ? 0 : *std::ranges::max_element(data.records);
-  if (last >= all.rows())
-    throw DataError(fmt::format("{} has {}, one for each record from 0; {} has a record {}", what,
-                                count(all.rows(), "row", "rows"), data.name, last));
-  if (last + 1 == data.n() && all.rows() != data.n() && std::ranges::is_sorted(data.records))
-    throw DataError(fmt::format("{} has {}, and {} has {}", what, count(all.rows(), "row", "rows"), data.name,
-                                count(data.n(), "record", "records")));
+  const Index last = data.records.empty() ? -1 : *std::ranges::max_element(data.records);
+  if (data.source_records > 0 ? all.rows() != data.source_records : all.rows() <= last)
+    throw DataError(fmt::format("{} has {}, and {} has {}{}: there has to be a row for each", what,
+                                count(all.rows(), "row", "rows"), data.name,
+                                data.source_records > 0 ? "" : "at least ",
+                                count(std::max(data.source_records, last + 1), "record", "records")));
   return all(data.records, Eigen::all);
 }
 

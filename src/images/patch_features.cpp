@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -30,8 +31,9 @@ constexpr float kVariance = 0.01F;   // added to that of a patch
 constexpr double kEigenvalue = 0.1;  // added to those of whitening
 constexpr double kContrast = 0.3;    // of the median of the patches': filters have as much
 constexpr float kThreshold = 0.25F;
-constexpr Index kTogether = 16;  // images that one thread takes at a time
-constexpr Index kAround = 32;    // of these between two reports
+constexpr double kFarthest = 1e6;  // levels
+constexpr Index kTogether = 16;    // images that one thread takes at a time
+constexpr Index kAround = 32;      // of these between two reports
 
 using Run = Eigen::Map<Eigen::ArrayXf>;
 
@@ -50,7 +52,7 @@ struct Place {
   Index image, row, column;
 };
 
-bool planes_are_equal(const RowMatrix& X, const PictureSize& size) {
+bool planes_are_equal(const Eigen::Ref<const RowMatrix>& X, const PictureSize& size) {
   const Index plane = size.height * size.width;
   for (Index i = 0; i < X.rows(); ++i)
     for (Index c = 1; c < size.planes; ++c)
@@ -63,8 +65,8 @@ bool planes_are_equal(const RowMatrix& X, const PictureSize& size) {
 
 }  // namespace
 
-PatchFeatures::PatchFeatures(const RowMatrix& X, const PictureSize& size, const PatchOptions& options,
-                             Progress& progress)
+PatchFeatures::PatchFeatures(const Eigen::Ref<const RowMatrix>& X, const PictureSize& size,
+                             const PatchOptions& options, Progress& progress)
     : filters_{.size = size}, mirror_(options.mirror) {
   if (options.filters < 1)
     throw std::invalid_argument(fmt::format("PatchFeatures: filters must be >= 1; got {}", options.filters));
@@ -82,7 +84,8 @@ PatchFeatures::PatchFeatures(const RowMatrix& X, const PictureSize& size, const 
     filters_.levels = 255;
   } else if (least < 0 || most > 255) {
     filters_.least = least;
-    filters_.levels = 255 / (most - least);  // 0 beyond the range of doubles, of which no image is made
+    const double range = most - least;  // none, or beyond that of doubles: no image is made of such numbers
+    filters_.levels = range > 255 / std::numeric_limits<double>::max() ? 255 / range : 0;
   }
   set_up();
 
@@ -135,14 +138,22 @@ PatchFeatures::PatchFeatures(const RowMatrix& X, const PictureSize& size, const 
 
 PatchFeatures::PatchFeatures(PatchFilters filters, bool mirror)
     : filters_(std::move(filters)), mirror_(mirror) {
+  const PictureSize& size = filters_.size;
+  if (std::min(size.height, size.width) < kLeast || size.planes < 1 ||
+      filters_.weights.rows() != (filters_.grey ? 1 : size.planes) * kSide * kSide ||
+      filters_.shift.size() != filters_.weights.cols())
+    throw std::invalid_argument(
+        fmt::format("PatchFeatures: {} x {} weights and {} shifts are not those of images of {} x {} x {}",
+                    filters_.weights.rows(), filters_.weights.cols(), filters_.shift.size(), size.height,
+                    size.width, size.planes));
   set_up();
 }
 
 void PatchFeatures::set_up() {
   const PictureSize& size = filters_.size;
-  const Index times = std::max<Index>(1, std::min(size.height, size.width) / kShrunk);
-  height_ = size.height / times;
-  width_ = size.width / times;
+  times_ = std::max<Index>(1, std::min(size.height, size.width) / kShrunk);
+  height_ = size.height / times_;
+  width_ = size.width / times_;
   planes_ = filters_.grey ? 1 : size.planes;
   const Index count = filters_.weights.cols();
   weights_.resize(numbers(), (mirror_ ? 2 : 1) * count);
@@ -159,7 +170,7 @@ void PatchFeatures::set_up() {
 
 void PatchFeatures::prepare(const double* x, float* image) const {
   const PictureSize& size = filters_.size;
-  const Index times = size.height / height_, same = filters_.grey ? size.planes : 1;
+  const Index times = times_, same = filters_.grey ? size.planes : 1;
   const Index step = size.together ? size.planes : 1, next = size.together ? 1 : size.height * size.width;
   const double levels = filters_.levels / static_cast<double>(times * times * same);
   for (Index p = 0; p < planes_; ++p)
@@ -170,7 +181,8 @@ void PatchFeatures::prepare(const double* x, float* image) const {
           for (Index j = c * times; j < (c + 1) * times; ++j)
             for (Index q = p; q < p + same; ++q)
               sum += x[(i * size.width + j) * step + q * next] - filters_.least;
-        *image++ = static_cast<float>(sum * levels);
+        // Other images may be far beyond the range of those that were learned of.
+        *image++ = static_cast<float>(std::clamp(sum * levels, -kFarthest, kFarthest));
       }
   Run all(image - planes_ * height_ * width_, planes_ * height_ * width_);
   all -= all.mean();
@@ -234,7 +246,8 @@ RowMatrix PatchFeatures::operator()(const Eigen::Ref<const RowMatrix>& X, Progre
     throw std::invalid_argument(fmt::format("PatchFeatures: images of {} numbers; expected {} x {} x {}",
                                             X.cols(), size.height, size.width, size.planes));
   const Index n = X.rows();
-  require_memory(8.0 * static_cast<double>(n) * static_cast<double>(width()),
+  require_memory(8.0 * static_cast<double>(n) * static_cast<double>(width()) +
+                     4.0 * thread_count() * static_cast<double>(places() * (numbers() + weights_.cols())),
                  fmt::format("features of {}", count(n, "image", "images")), "use fewer images");
   RowMatrix all(n, width());
   if (width() == 0) return all;
@@ -254,7 +267,7 @@ RowMatrix PatchFeatures::operator()(const Eigen::Ref<const RowMatrix>& X, Progre
         },
         [&](Scratch& own, Index k) {
           const Index first = (begin + k) * kTogether;
-          for (Index i = first; i < std::min(n, first + kTogether); ++i)
+          for (Index i = first; i < std::min(n, first + kTogether) && !progress.cancelled(); ++i)
             features(X.row(i).data(), own.patches, own.responses, all.row(i).data());
         });
     progress.advance(static_cast<double>(std::min(n, end * kTogether) - begin * kTogether));

@@ -185,18 +185,26 @@ std::string by_people(const AuditResult& r) {
                            with_commas(r.checked_wrong));
 }
 
-std::string facts(const AuditResult& r, bool test) {
+std::string facts(const Dataset& train, const AuditResult& r, bool test) {
   Facts fact(26);
-  fact("wrong labels", r.not_judged == r.n
+  fact("wrong labels", r.not_judged == r.n && r.checked == 0
                            ? "not known, since no label can be judged"
                            : estimate(r.noise_rate, 100, 1) + " % of all, 95 % interval" + by_people(r));
-  if (r.guarantee)
+  if (r.accepted > 0)
+    fact("kept by people", count(r.accepted, "label, not named again", "labels, not named again"));
+  if (r.guarantee && r.enough == r.checked && r.expected_issues >= 1)
     fact("list to expect", fmt::format("some {} labels, with {}", with_commas(std::lround(r.expected_issues)),
                                        count(r.checked, "checked sample", "checked samples")));
   fact(test ? "predictions that disagree" : "leave-one-out error",
        r.task == Task::classification ? fmt::format("{:.2f} %", 100 * r.error)
                                       : fmt::format("{:.3g} of the targets' spread", r.error));
   fact("predictor", predictor_line(r, test ? "of all samples" : "exact leave-one-out"));
+  if (train.embedding.size() > 0 && r.embedding == 0)
+    fact("embedding", "not taken: left-out labels are predicted better without it");
+  if (train.probabilities.size() > 0)
+    fact("probabilities", r.probabilities > 0
+                              ? fmt::format("taken, their logarithms times {:.3g}", r.probabilities)
+                              : std::string("not taken: they say nothing more"));
   return fact.text();
 }
 
@@ -328,9 +336,9 @@ std::string audit_text(const Dataset& data, const Dataset* test, const AuditOpti
     text +=
         "Correct test labels by looking at the samples. To drop those that a model contradicts makes every "
         "model look better than it is.\n";
-  return text + "\n" + facts(r, test != nullptr) + issue_table(r) + least_sure(test ? *test : data, r) +
-         drawn_line(r) + confusion_table(r) + twin_table(r, test != nullptr) + outlier_line(r) +
-         fmt::format("\n{:.1f} s\n", r.seconds);
+  return text + "\n" + facts(data, r, test != nullptr) + issue_table(r) +
+         (r.guarantee ? "" : least_sure(test ? *test : data, r)) + drawn_line(r) + confusion_table(r) +
+         twin_table(r, test != nullptr) + outlier_line(r) + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
 std::string audit_json(const Dataset& data, const Dataset* test, const AuditOptions& options,
@@ -354,11 +362,33 @@ std::string audit_csv(const Dataset& asked, const AuditResult& r) {
   return csv;
 }
 
-std::string drawn_csv(const AuditResult& r, std::uint64_t seed) {
+std::string drawn_csv(const AuditResult& r, const AuditOptions& options, const Dataset& asked) {
+  std::unordered_map<Index, const char*> known;  // decisions, by record
+  for (std::size_t k = 0; k < options.checked.positions.size(); ++k)
+    known[asked.records[static_cast<std::size_t>(options.checked.positions[k])]] =
+        options.checked.wrong[k] ? "wrong" : "right";
   std::string csv = "sample,id,label,decision,new_label,drawn,seed\n";
-  for (const Sample& s : r.drawn)
-    csv += fmt::format("{},{},{},,,{},{}\n", s.record, cell(s.id), cell(s.label), r.drawn.size(), seed);
+  for (const Sample& s : r.drawn) {
+    const auto found = known.find(s.record);
+    csv += fmt::format("{},{},{},{},,{},{}\n", s.record, cell(s.id), cell(s.label),
+                       found == known.end() ? "" : found->second, r.drawn.size(), options.predictor.seed);
+  }
   return csv;
+}
+
+/// What is known of the samples that were drawn, for those who have no picture of them.
+Json drawn_rows(const Dataset& asked, const AuditResult& r) {
+  constexpr Index kMostFeatures = 40;
+  std::unordered_map<Index, Index> rows;
+  for (Index i = 0; i < asked.n(); ++i) rows.emplace(asked.records[static_cast<std::size_t>(i)], i);
+  Json all = Json::array();
+  for (const Sample& s : r.drawn) {
+    Json features = Json::array();
+    for (Index k = 0; k < std::min(asked.d(), kMostFeatures); ++k)
+      features.push_back(Json{{"feature", feature_name(asked, k)}, {"value", asked.X(rows.at(s.record), k)}});
+    all.push_back(Json{{"sample", s.record}, {"features", features}});
+  }
+  return all;
 }
 
 void write_audit(RunFolder& folder, const Dataset& data, const Dataset* test, const ReadOptions& read,
@@ -368,7 +398,9 @@ void write_audit(RunFolder& folder, const Dataset& data, const Dataset* test, co
   folder.write("result.json", audit_json(data, test, options, r, next) + "\n");
   folder.write("scores.csv", audit_csv(asked, r));
   folder.write("scores.vl.json", scores_figure(asked, r));
-  if (!r.drawn.empty()) folder.write("drawn.csv", drawn_csv(r, options.predictor.seed));
+  if (!r.drawn.empty()) folder.write("drawn.csv", drawn_csv(r, options, asked));
+  if (!r.drawn.empty() && picture_of(asked).height == 0)
+    folder.write("drawn.json", drawn_rows(asked, r).dump(1) + "\n");
   if (!r.issues.empty()) folder.write("differences.json", differences(data, asked, r).dump(1) + "\n");
   write_pictures(folder, asked, shown_records(r, false, test != nullptr));
   if (test != nullptr)

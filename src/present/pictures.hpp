@@ -9,9 +9,9 @@
 namespace zeroloss::internal {
 
 /// {"height", "width", "channels", "samples": {"record": pixels}} for those of `records` that `data` has,
-/// each record once. Pixels are two hexadecimal digits each, scaled so that the largest value of the data is
-/// ff; row by row, colours of a pixel side by side. Pictures of more than 256 pixels are shrunk. Empty if the
-/// points are no pictures, as picture_of says.
+/// each record once. Pixels are two hexadecimal digits each, scaled so that the largest value of the data,
+/// less the least if that is negative, is ff; row by row, colours of a pixel side by side. Pictures of more
+/// than 256 pixels each way are shrunk. Empty if the points are no pictures, as picture_of says.
 std::string pictures_json(const Dataset& data, const std::vector<Index>& records);
 
 /// pictures.json of these, if the points are images.

@@ -367,8 +367,10 @@ Array array_called(const std::string& path, const std::string& name) {
 
 /// What arrays of points and those of their targets are called.
 constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
-    {"X", "y"},         {"x", "y"},        {"X_train", "y_train"}, {"x_train", "y_train"}, {"data", "target"},
-    {"data", "labels"}, {"data", "label"}, {"X_test", "y_test"},   {"x_test", "y_test"}};
+    {"X", "y"},           {"x", "y"},           {"X_train", "y_train"}, {"x_train", "y_train"},
+    {"data", "target"},   {"data", "labels"},   {"data", "label"},      {"X_test", "y_test"},
+    {"x_test", "y_test"}, {"images", "labels"}, {"images", "label"},    {"images", "y"},
+    {"images", "target"}};
 
 struct NamedPair {
   const NamedArrays::value_type* points = nullptr;
@@ -395,11 +397,11 @@ NamedPair pair_of(const std::string& path, const NamedArrays& arrays, const std:
   if (pair.points == nullptr) pair.points = called("X");
   if (pair.points != nullptr) return pair;
   const auto is_table = [&](const auto& entry) {
-    return entry.second.shape.size() == 2 && &entry != pair.targets && entry.first != "y";
+    return entry.second.shape.size() >= 2 && &entry != pair.targets && entry.first != "y";
   };
   if (std::ranges::count_if(arrays, is_table) != 1)
-    throw DataError(
-        fmt::format("{}: no array 'X' and not exactly one 2-d array; found {}", path, listed(arrays)));
+    throw DataError(fmt::format("{}: no array 'X' and not exactly one of two dimensions or more; found {}",
+                                path, listed(arrays)));
   pair.points = &*std::ranges::find_if(arrays, is_table);
   return pair;
 }

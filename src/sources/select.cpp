@@ -196,6 +196,11 @@ void check_options(const ReadOptions& options) {
     throw std::invalid_argument(
         fmt::format("read_dataset: d must be >= 1, or 0 to keep the features; got {}", options.d));
   check_choice("read_dataset", options.n, options.labels, options.seed);
+  constexpr Index kMostPixels = 10'000;
+  if (options.resize < 0 || options.resize > kMostPixels)
+    throw std::invalid_argument(
+        fmt::format("read_dataset: resize must be from 1 to {}, or 0 for images as they are; got {}",
+                    kMostPixels, options.resize));
 }
 
 /// Options of tables are an error where there is none.
@@ -274,12 +279,16 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
     throw DataError(fmt::format("{}: {} records of {} numbers; expected at least one of each", source.name,
                                 source.n, source.d));
   check_no_table_options(source, options);
+  if (options.resize > 0 && !source.resized)
+    throw std::invalid_argument(
+        fmt::format("read_dataset: `resize` is for folders of images; {} is none", source.name));
   Chosen chosen;
   Dataset& data = chosen.data;
   data.name = source.name;
   data.digest = source.digest;
   data.feature_names = source.feature_names;
   data.picture = source.picture;
+  data.source_records = source.n;
   data.target_name = source.target_name;
   Choice& choice = chosen.choice = used_of(source, options, like.encoding);
   data.encoding = choice.encoding;

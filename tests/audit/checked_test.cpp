@@ -98,6 +98,29 @@ TEST(CheckedSamples, IntervalsHoldTheRate) {
     }
 }
 
+// Predictions that are nearly always right, and a few wrong labels that they agree with: most samples of a
+// hundred have none of these.
+TEST(CheckedSamples, IntervalsHoldTheRateWhereSurprisesAreRare) {
+  for (const Index n : {300, 1000})
+    for (const Index count : {60, 100, 200}) {
+      int held = 0;
+      constexpr int kDraws = 400;
+      for (int seed = 0; seed < kDraws; ++seed) {
+        Random random(static_cast<std::uint64_t>(seed), Stream::points);
+        Simulated data(n, 0.15, static_cast<std::uint64_t>(seed));
+        for (Index i = 0; i < n; ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          const bool hidden = random.uniform() < 0.01;
+          data.right(i) = 1 / (1 + std::exp((data.wrong[at] ? 6 : -6) + random.normal()));
+          if (hidden) data.wrong[at] = !data.wrong[at];
+        }
+        const Estimate found = recalibrate(data.right, data.checked(count, 7)).rate;
+        held += found.low <= data.rate() && data.rate() <= found.high ? 1 : 0;
+      }
+      EXPECT_GE(held, kDraws * 0.95 - 3 * std::sqrt(kDraws * 0.95 * 0.05)) << n << " " << count;
+    }
+}
+
 TEST(CheckedSamples, AllOfThemAreTheTruth) {
   const Simulated data(60, 0.2, 4);
   const Estimate found = recalibrate(data.right, data.checked(60, 0)).rate;

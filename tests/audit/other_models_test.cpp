@@ -123,9 +123,11 @@ TEST(OtherModels, TheBlendIsTheLikeliest) {
 TEST(OtherModels, RowsAreThoseOfTheRecords) {
   Dataset data = blind(5);
   const RowMatrix all = RowMatrix::Random(9, 2);
-  EXPECT_THROW(rows_of_records(data, all, "file"), DataError) << "more rows than records";
   EXPECT_THROW(rows_of_records(data, all.topRows(4), "file"), DataError);
   EXPECT_EQ(rows_of_records(data, all.topRows(5), "file"), all.topRows(5));
+  EXPECT_EQ(rows_of_records(data, all, "file"), all.topRows(5)) << "the first records were kept";
+  data.source_records = 9;
+  EXPECT_THROW(rows_of_records(data, all.topRows(5), "file"), DataError) << "the source has more";
   data.records = {8, 0, 3, 2, 1};
   EXPECT_EQ(rows_of_records(data, all, "file").row(0), all.row(8));
 }

@@ -305,7 +305,16 @@ TEST_F(Images, OfOneSizeAreADataset) {
     for (Index c = 0; c < 3; ++c)
       ASSERT_EQ(data.X(1, 9 * 13 * c + k), image.pixels[static_cast<std::size_t>(3 * k + c)]);
   write("p/cat/large.png", stored("source.png"));
-  EXPECT_MESSAGE(DataError, read_dataset(root), "a.png is 9 x 13", "large.png is 20 x 30", "resize them");
+  EXPECT_MESSAGE(DataError, read_dataset(root), "a.png is 9 x 13", "large.png is 20 x 30", "say `resize=64`");
+  const Dataset small = read_dataset(root, {.resize = 7, .classes = {"ant", "cat"}});
+  EXPECT_EQ(small.n(), 5);
+  EXPECT_EQ(small.picture, (PictureSize{7, 7, 3}));
+  const Image shrunk = resize(decode_image(kImages + "rgb_444.jpg"), 7, 7);
+  for (Index k = 0; k < 49; ++k)
+    for (Index c = 0; c < 3; ++c)
+      ASSERT_EQ(small.X(2, 49 * c + k), shrunk.pixels[static_cast<std::size_t>(3 * k + c)]);
+  EXPECT_THROW(read_dataset(root, {.resize = -1}), std::invalid_argument);
+  EXPECT_THROW(read_dataset("digits", {.resize = 7}), std::invalid_argument);
   EXPECT_EQ(read_dataset(root, {.classes = {"ant", "bird"}}).n(), 3) << "others need not have its size";
   EXPECT_MESSAGE(DataError, read_dataset(path("p"), {.split = "test"}), "no test split");
 }

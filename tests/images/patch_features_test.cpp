@@ -164,6 +164,25 @@ TEST(PatchFeatures, LargeImagesAreShrunkByMeans) {
             std::sqrt(2 * response_error(patches.filters())));
 }
 
+// 33 pixels are one, and no pixel behind the last row or column is read.
+TEST(PatchFeatures, PortraitsAreShrunkBothWaysAlike) {
+  const PictureSize size{1088, 1056, 1};
+  RowMatrix X = images(2, size);
+  const PatchFeatures patches = learned(X, size, {.filters = 3});
+  RowMatrix small(2, 32 * 32);
+  for (Index r = 0; r < 32; ++r)
+    for (Index c = 0; c < 32; ++c)
+      for (Index i = 0; i < 2; ++i) {
+        double sum = 0;
+        for (Index k = 0; k < 33 * 33; ++k) sum += X(i, (33 * r + k / 33) * 1056 + 33 * c + k % 33);
+        small(i, 32 * r + c) = sum / (33 * 33);
+      }
+  PatchFilters filters = patches.filters();
+  filters.size = {32, 32, 1};
+  EXPECT_LE((features(patches, X) - features(PatchFeatures(filters, false), small)).cwiseAbs().maxCoeff(),
+            std::sqrt(2 * response_error(filters)));
+}
+
 TEST(PatchFeatures, NoBitDependsOnThreadsOrOnTheOtherImages) {
   const PictureSize size{24, 24, 3};
   const RowMatrix X = images(70, size);
@@ -180,6 +199,8 @@ TEST(PatchFeatures, NoBitDependsOnThreadsOrOnTheOtherImages) {
 
 TEST(PatchFeatures, ImagesWithoutContrastHaveNone) {
   const PictureSize size{16, 16, 1};
+  for (const double level : {-1.0, 0.0, 300.0, 1e-310})
+    EXPECT_EQ(learned(RowMatrix::Constant(3, 256, level), size).width(), 0) << level;
   const RowMatrix blank = RowMatrix::Constant(3, 256, 7);
   EXPECT_EQ(learned(blank, size).width(), 0);
   EXPECT_EQ(features(learned(blank, size), blank).cols(), 0);
@@ -187,6 +208,10 @@ TEST(PatchFeatures, ImagesWithoutContrastHaveNone) {
   const RowMatrix F = features(patches, blank);
   EXPECT_TRUE(F.allFinite());
   EXPECT_EQ(F.row(0), F.row(2));
+  RowMatrix far = images(3, size);
+  far(1, 7) = 1e300;
+  far(2, 7) = -1e39;
+  EXPECT_TRUE(features(patches, far).allFinite());
   RowMatrix extreme = images(3, size) * 1e300;
   EXPECT_TRUE(features(learned(extreme, size, {.filters = 3}), extreme).allFinite());
   extreme = images(3, size) * 1e-300;
@@ -199,6 +224,9 @@ TEST(PatchFeatures, WhatIsNoImageIsRefused) {
   EXPECT_THROW(learned(X, {16, 15, 1}), std::invalid_argument);
   EXPECT_THROW(learned(X, {8, 32, 1}), DataError);
   EXPECT_THROW(learned(X, {16, 16, 1}, {.filters = 0}), std::invalid_argument);
+  PatchFilters filters = learned(X, {16, 16, 1}, {.filters = 3}).filters();
+  filters.weights = filters.weights.leftCols(2).eval();
+  EXPECT_THROW(PatchFeatures(filters, false), std::invalid_argument);
   EXPECT_THROW(features(learned(X, {16, 16, 1}, {.filters = 3}), images(2, {16, 17, 1})),
                std::invalid_argument);
 }

@@ -159,11 +159,11 @@ template <Is<Twins> T, class Visitor>
 void fields(T& t, const Visitor& visit) {
   visit(Field{"first", "A sample."}, t.first);
   visit(Field{"second", "The one next to it; of the training data where these are others."}, t.second);
-  visit(Field{"distance",
-              "Mean difference of a feature, in standard deviations; of images judged by patches that of "
-              "their features, "
-              "as points of length 1; 0: equal."},
-        t.distance);
+  visit(
+      Field{"distance",
+            "Mean difference of a feature, in standard deviations; where patches or an embedding count, the "
+            "distance of these as points of length 1; 0: equal."},
+      t.distance);
   visit(Field{"same_label", "Their labels agree."}, t.same_label);
 }
 
@@ -194,18 +194,21 @@ struct AuditResult {
   std::vector<std::string> predicted;  ///< n classes or numbers, each without its own sample
   std::vector<double> confidence;      ///< n: how often labels agree with such a prediction; classification
   /// Worst first, another class being predicted: as many as are expected to be wrong, and all with score <
-  /// 1/2; regression: these.
+  /// 1/2; regression: these. With a guarantee the list that it is about, whatever is predicted.
   std::vector<LabelIssue> issues;
   Estimate noise_rate;                   ///< fraction of wrong labels
   std::vector<Confusion> confusions;     ///< most first: half a sample or more is expected
   std::vector<Twins> twins;              ///< nearest first
   std::vector<Outlier> outliers;         ///< farthest first
   std::vector<Sample> drawn;             ///< to look at, if that was asked
+  Index accepted = 0;                    ///< labels that people had kept, which are not named
   Index checked = 0, checked_wrong = 0;  ///< samples that people had looked at, and wrong labels among them
   std::optional<double> guarantee{};     ///< share of `issues` that is right at most, in expectation
+  Index named = 0;                       ///< labels of that list, with those that were accepted
   Index needed =
-      0;  ///< checked samples with right labels without which no such list can be; 0: none was asked
-  double expected_issues = 0;        ///< how many such a list may be expected to have
+      0;  ///< checked right labels below which there is no such list, 1/guarantee - 1; 0: not asked
+  Index enough = 0;  ///< checked samples, those or some doublings of them, by which a list can be expected
+  double expected_issues = 0;        ///< how many labels it may have then, on average
   Index not_judged = 0;              ///< labels of which nothing is said, right or wrong; see caveats
   std::vector<std::string> caveats;  ///< what these data do not tell, a sentence each
   double seconds = 0;
@@ -241,32 +244,38 @@ void fields(T& r, const Visitor& visit) {
       Field{
           "issues",
           "Labels that are worth a look, worst first: as many as are expected to be wrong, and all that are "
-          "more likely wrong than right."},
+          "more likely wrong than right; with a guarantee the list that it is about."},
       r.issues);
   visit(Field{"noise_rate", "Fraction of wrong labels, with its 95 % interval."}, r.noise_rate);
   visit(Field{"confusions", "Samples of one class that are labelled as another, most first."}, r.confusions);
   visit(Field{"twins", "Samples that are next to equal, nearest first."}, r.twins);
   visit(Field{"outliers", "Samples far from every other one, farthest first."}, r.outliers);
   visit(Field{"drawn", "Samples to look at, drawn at random, if that was asked."}, r.drawn);
+  visit(Field{"accepted", "Labels that people had looked at and kept, which are not named again."},
+        r.accepted);
   visit(Field{"checked", "Samples that people had looked at."}, r.checked);
   visit(Field{"checked_wrong", "Wrong labels among them."}, r.checked_wrong);
   visit(Field{"guarantee",
               "Of `issues` at most this share is right, in expectation; null: that was not asked."},
         r.guarantee);
-  visit(
-      Field{"needed", "Checked samples with right labels without which there is no such list; 0: not asked."},
-      r.needed);
-  visit(Field{"expected_issues", "How many labels such a list may be expected to have."}, r.expected_issues);
+  visit(Field{"named", "Labels of that list, with those that were accepted."}, r.named);
+  visit(Field{"needed",
+              "Checked right labels below which there is no such list: 1/guarantee - 1; 0: not asked."},
+        r.needed);
+  visit(Field{"enough", "Checked samples, those or some doublings of them, by which a list can be expected."},
+        r.enough);
+  visit(Field{"expected_issues", "How many labels it may have then, on average."}, r.expected_issues);
   visit(Field{"not_judged", "Labels of which nothing is said, right or wrong: see `caveats`."}, r.not_judged);
   visit(Field{"caveats", "What these data do not tell, a sentence each."}, r.caveats);
   visit(Field{"seconds"}, r.seconds);
 }
 
 /// The labels of `data`. Exact leave-one-out of the kernel's ridge regression: n^3 multiply-adds and
-/// 4 n^2 + 24 n d bytes for up to 60,000 points, if that fits; else of the same with `inducing` points, whose
-/// m^2 n multiply-adds need 16 m^2 bytes. Activation, scale and ridge are chosen on at most 1,000 points.
-/// Throws DataError for data without targets or that cannot be used (fewer than 4 points or 2 classes, no
-/// spread of the targets), std::invalid_argument for options out of range, ResourceError, Interrupted.
+/// 4 n^2 + 24 n d bytes (and 24 n p of p features of patches or an embedding) for up to 60,000 points, if
+/// that fits; else of the same with `inducing` points, whose m^2 n multiply-adds need 16 m^2 bytes.
+/// Activation, scale and ridge are chosen on at most 1,000 points. Throws DataError for data without targets
+/// or that cannot be used (fewer than 4 points or 2 classes, no spread of the targets), std::invalid_argument
+/// for options out of range, ResourceError, Interrupted.
 AuditResult audit(const Dataset& data, const AuditOptions& options, Progress& progress,
                   const Group& group = {});
 AuditResult audit(const Dataset& data, const AuditOptions& options = {});
@@ -283,6 +292,7 @@ struct Target {
   Task task = Task::none;
   Vector y;                                ///< as Dataset::y
   std::vector<std::string> class_names{};  ///< as Dataset::class_names
+  std::vector<Index> records{};            ///< as Dataset::records, which have to be those of the points
 };
 
 /// Audits each target of the points of `data`, whose own targets are not looked at: one kernel and one

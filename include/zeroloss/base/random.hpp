@@ -25,7 +25,8 @@ enum class Stream : std::uint32_t {
   projection,
   memorizer,
   augment,
-  patches
+  patches,
+  supposed  ///< labels, as probabilities have them
 };
 
 /// One stream of Philox4x32-10 (Salmon et al., SC 2011). Seeds lie in [0, 2^53); `index` tells apart the

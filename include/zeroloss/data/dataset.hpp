@@ -45,6 +45,7 @@ struct Dataset {
   Task task = Task::none;
   std::vector<std::string> class_names;  ///< c names, sorted (numbers by value); empty unless classification
   std::vector<Index> records;            ///< 0-based record of each point in its source
+  Index source_records = 0;              ///< how many the source has; 0: not known
   std::string name;                      ///< what the user called it: a path or a name
   std::string digest;                    ///< SHA-256 (hex) of the bytes of the source
   std::vector<std::string> feature_names;  ///< d names, or empty
@@ -55,7 +56,7 @@ struct Dataset {
   Encoding encoding{};                    ///< how rows of a table became X; empty where X was read as it is
   std::vector<std::string> remarks{};     ///< what was done to a table, a line each
   PictureSize picture{};                  ///< where the source says so
-  /// What somebody's model says of the points, n x p and n x c; for audit and influence. Empty: nothing.
+  /// What somebody's model says of the points, n x p (finite) and n x c: for audit. Empty: nothing.
   RowMatrix embedding{}, probabilities{};
   /// Where the points are if X is empty: certify alone reads them from there.
   std::shared_ptr<const StoredPoints> stored{};
@@ -107,6 +108,7 @@ struct ReadOptions {
   std::vector<std::string> na_values{};  ///< csv: words and numbers that mean a missing cell too
   std::string standardize = "auto";      ///< auto (csv: yes, else no) | no | yes | robust | min-max
   std::optional<double> bias{};          ///< constant appended, in root mean square lengths; csv: 1, else 0
+  Index resize = 0;                      ///< folders of images: pixels each way; 0 = as they are
   std::string task = "auto";             ///< auto | regression | classification
   std::string split = "train";           ///< train | test, for folders and named sets that have both
   Index n = 0;                           ///< keep the first n points; 0 = all
@@ -161,6 +163,10 @@ void fields(T& o, const Visitor& visit) {
             .taking("NUMBER")
             .under("Data"),
         o.bias);
+  visit(Field{"resize", "folders of images: bring every image to so many pixels each way; 0 = as they are"}
+            .taking("PIXELS")
+            .under("Data"),
+        o.resize);
   visit(Field{"task", "auto (text or few integers are classes), regression or classification"}
             .taking("TASK")
             .under("Data")
@@ -210,7 +216,7 @@ void check_dataset(const Dataset& data);
 void check_around_points(const Dataset& data);
 
 /// Rows of `all`, one for each record of the source, that belong to the points. Throws DataError, which calls
-/// them `what`, if there are too few, or if all points are kept and there are more.
+/// them `what`, if they are not as many as the source has records.
 RowMatrix rows_of_records(const Dataset& data, const RowMatrix& all, const std::string& what);
 
 /// Throws DataError, which says how targets are named, if there are none; `who` needs them.

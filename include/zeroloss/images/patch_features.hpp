@@ -38,9 +38,10 @@ class PatchFeatures {
   /// count as 255 levels, numbers in [0, 255] as they are, others as levels between the least and the
   /// largest. Planes that are equal in all images are one. Throws std::invalid_argument for options out of
   /// range or points of another size, DataError for images that are too small, Interrupted.
-  PatchFeatures(const RowMatrix& X, const PictureSize& size, const PatchOptions& options, Progress& progress);
+  PatchFeatures(const Eigen::Ref<const RowMatrix>& X, const PictureSize& size, const PatchOptions& options,
+                Progress& progress);
 
-  /// Of what another one has learned.
+  /// Of what another one has learned. Throws std::invalid_argument for numbers that do not fit together.
   PatchFeatures(PatchFilters filters, bool mirror);
 
   const PatchFilters& filters() const { return filters_; }
@@ -66,8 +67,9 @@ class PatchFeatures {
 
   PatchFilters filters_;
   bool mirror_ = false;
-  Index planes_ = 0, height_ = 0, width_ = 0;     // of images that are prepared
-  Floats weights_;                                // numbers x filters, then those of mirrored filters
+  Index times_ = 1;                            // pixels each way that one of a prepared image is the mean of
+  Index planes_ = 0, height_ = 0, width_ = 0;  // of images that are prepared
+  Floats weights_;                             // numbers x filters, then those of mirrored filters
   Eigen::Array<float, 1, Eigen::Dynamic> shift_;  // of all of them
 };
 

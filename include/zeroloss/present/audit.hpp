@@ -23,11 +23,12 @@ std::string audit_json(const Dataset& data, const Dataset* test, const AuditOpti
 std::string audit_csv(const Dataset& asked, const AuditResult& result);
 
 /// A line for each sample that was drawn, with columns that people fill in: what read_checked reads.
-std::string drawn_csv(const AuditResult& result, std::uint64_t seed);
+/// Decisions on samples that were checked before are there. `asked`: the data whose labels were judged.
+std::string drawn_csv(const AuditResult& result, const AuditOptions& options, const Dataset& asked);
 
-/// result.json, scores.csv, drawn.csv where samples were drawn, issues.json (what differs most, and pictures
-/// where samples are images), figures and manifest.json, where `command` is what was asked; finishes the
-/// folder.
+/// result.json, scores.csv, drawn.csv and drawn.json where samples were drawn, issues.json (what differs
+/// most, and pictures where samples are images), figures and manifest.json, where `command` is what was
+/// asked; finishes the folder.
 void write_audit(RunFolder& folder, const Dataset& data, const Dataset* test, const ReadOptions& read,
                  const AuditOptions& options, const AuditResult& result,
                  const std::vector<std::string>& command, const Next& next = {});

@@ -25,6 +25,7 @@ struct Source {
   std::vector<std::string> feature_names;    ///< d names, or empty
   std::vector<std::string> ids{};            ///< n names of the records, or empty
   PictureSize picture{};                     ///< as in Dataset
+  bool resized = false;                      ///< its images, as ReadOptions::resize says
   std::shared_ptr<const DataTable> table{};  ///< of which select() makes points; then `points` is empty
   std::optional<Index> target{};             ///< the table's column of targets
   std::string standardize = "no";            ///< what "auto" means

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import AuditOptions, AuditResult
-from .arrays import samples
+from . import frames
+from .arrays import points
 from .data import Data, Read, dataset
 from .options import Written, call, changed, filled
 from .processes import Communicator, group_of, shared
@@ -98,9 +99,9 @@ def audit(
         What was found of drawn samples. A path: drawn.csv of a run folder, filled in. An array: for each of the `draw`
         samples that this seed draws, in their order, whether its label is right. Rate and scores are then those that
         these samples support.
-    accepted : path or array of row numbers, optional
-        Samples whose labels were looked at and left as they are: they are not named again. A path: decisions.csv of
-        the page.
+    accepted : path or array of int, optional
+        Samples whose labels were looked at and left as they are: they are not named again. Their positions among the
+        samples that are judged, as `issue.position` has them, or a path: decisions.csv of the page.
     progress : bool or callable
         True: bars, if tqdm is there. A callable gets every ProgressReport.
     threads : int
@@ -140,16 +141,19 @@ def audit(
     if options.scale == "auto" and read.get("standardize", "auto") != "auto":
         options.scale = "given"
     source, subject = dataset("audit", data, y, read, seed)
-    tested, points = test_set("audit", test, source)
-    others = {} if test is None else {"test": points}
+    tested, written = test_set("audit", test, source)
+    others = {} if test is None else {"test": written}
     known = {"embedding": embedding, "probabilities": probabilities, "test_embedding": test_embedding,
              "test_probabilities": test_probabilities}  # fmt: skip
     if test is None and not (test_embedding is None and test_probabilities is None):
         raise TypeError("audit: test_embedding and test_probabilities go with test")
     arrays = {
-        name: samples("audit", value, name)[0] if value is not None else np.empty((0, 0))
+        name: points("audit", value, name) if value is not None else np.empty((0, 0))
         for name, value in known.items()
     }
+    for name, array in arrays.items():
+        if known[name] is not None and array.size == 0:
+            raise ValueError(f"audit: {name} is empty; its shape is {array.shape}")
     source = _core.with_known(source, arrays["embedding"], arrays["probabilities"])
     if test is not None:
         tested = _core.with_known(tested, arrays["test_embedding"], arrays["test_probabilities"])
@@ -180,7 +184,8 @@ def audit_each(
     Y : array of shape (n, targets), or frame
         Targets side by side: 0 and 1 for each label that a sample may have, names of classes, or numbers.
     progress, threads, **options
-        As for :func:`audit`, but for what is about one target: test, draw, checked, accepted, guarantee, probabilities.
+        As for :func:`audit`, but for what is about one target (draw, checked, accepted, guarantee, probabilities),
+        test and comm.
 
     Returns
     -------
@@ -193,9 +198,12 @@ def audit_each(
     """
     if isinstance(data, (str, os.PathLike, _core.Dataset)):
         raise TypeError("audit_each: data has to be an array or a frame; the command has --targets for files")
-    frame: Any = Y
-    columns = [frame[name] for name in frame.columns] if hasattr(Y, "columns") else list(np.asarray(Y).T)
-    if np.ndim(frame) != 2 or not columns:
+    frame: Any = Y if frames.is_frame(Y) or np.ma.isMaskedArray(Y) else np.asarray(Y)
+    columns: list[Any] = []
+    if np.ndim(frame) == 2:
+        places = frames.names(frame) if frames.is_frame(Y) else range(frame.shape[1])
+        columns = [frame[one] if frames.is_frame(Y) else frame[:, one] for one in places]
+    if not columns:
         raise ValueError(f"audit_each: Y must be an array of two dimensions; its shape is {np.shape(Y)}")
     seed = seed_of("audit_each", options.pop("seed", 0))
     settings = {name: options.pop(name) for name in list(options) if hasattr(AuditOptions(), name)}
@@ -203,10 +211,11 @@ def audit_each(
     made = filled("audit_each", AuditOptions(), {**settings, "seed": seed})
     if made.scale == "auto" and options.get("standardize", "auto") != "auto":
         made.scale = "given"
-    extra = np.empty((0, 0)) if embedding is None else samples("audit_each", embedding, "embedding")[0]
+    extra = np.empty((0, 0)) if embedding is None else points("audit_each", embedding, "embedding")
     read = [dataset("audit_each", data, y, options, seed)[0] for y in columns]
     sources = [_core.with_known(one, extra, np.empty((0, 0))) for one in read]
-    text = call("audit_each", "X, Y", {**changed(made, AuditOptions(), settings), **options})
+    others = {} if embedding is None else {"embedding": Written("embedding")}
+    text = call("audit_each", "X, Y", {**others, **changed(made, AuditOptions(), settings), **options})
     with limited(threads), shown(progress) as report:
         results: list[AuditResult] = _core.audit_each(sources, made, text, report, group_of(None))
     return results

@@ -34,6 +34,7 @@ class Source(TypedDict, total=False):
     na_values: Iterable[object]
     standardize: Literal["auto", "no", "yes", "robust", "min-max"]
     bias: float | None
+    resize: int
     task: Literal["auto", "regression", "classification"]
     split: Literal["train", "test"]
     shuffle: bool
@@ -155,6 +156,7 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, 
         na_values (list): of a table, words and numbers that mean a missing cell, beside NA and the like.
         standardize (str): columns of one scale, by powers of two: no, yes, robust, min-max, or auto: yes for a table.
         bias (float): a constant to append, in root mean square lengths of a point; default 1 for a table, else 0.
+        resize (int): of a folder of images, pixels each way that every image is brought to; 0 = as they are.
         task (str): auto (text or few integers are classes), regression or classification.
         split (str): train or test, of sets that have both.
         n (int): keep the first n points; 0 = all.

@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from .. import kernel
 from .calibration import probabilities, temperature
 from .exact import PARAMETERS, ExactPredictor
-from .patches import Images, kinds_of_images
+from .patches import IMAGE_FEATURES, Images, kinds_of_images
 from .points import Array, learned, seen
 from .ridge import positive_weights
 from .targets import OneVersusRest, real
@@ -111,6 +111,9 @@ class NTKClassifier(OneVersusRest, ExactPredictor):
         weights, kept = positive_weights(sample_weight, len(data))
         data, labels = data[kept], labels[kept]
         self._images = None
+        if self.image_features not in IMAGE_FEATURES:
+            raise ValueError(f"image_features must be auto, pixels or patches; got {self.image_features!r}")
+        self.__dict__.pop("image_features_", None)  # of another fit
         if data.ndim > 2:
             self._images = self._chosen(data, labels)
             self.image_features_ = self._images.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from .._core import DataError
 from .pickled import Pickled
 from .points import Array, seed_of
 
+IMAGE_FEATURES = ("auto", "pixels", "patches")
 LEAST = 16  # pixels: images are as wide and as high as that
 
 
@@ -53,8 +56,12 @@ class PatchFeatures(TransformerMixin, Pickled):
     def fit(self, X: npt.ArrayLike, y: Any = None) -> PatchFeatures:
         """Draws 20,000 patches of images X, n x height x width [x colours], of any range: numbers in [0, 1] are taken
         as 255 levels, others in [0, 255] as they are, and else as levels between the least and the largest."""
+        if not isinstance(self.filters, (int, np.integer)) or self.filters < 1 or self.filters >= 2**31:
+            raise ValueError(f"filters must be a whole number >= 1; got {self.filters!r}")
+        if not isinstance(self.mirror, (bool, np.bool_)):
+            raise ValueError(f"mirror must be True or False; got {self.mirror!r}")
         images = validate_data(self, X, dtype=np.float64, allow_nd=True)
-        self.shape_ = tuple(int(size) for size in (self.shape if images.ndim == 2 else images.shape[1:]) or ())
+        self.shape_ = self._said() if images.ndim == 2 else images.shape[1:]
         rows = self._rows(images)
         seed = seed_of(self.random_state)
         weights, shift, grey, least, levels = _core.patch_filters(rows, self.shape_, self.filters, seed)
@@ -77,9 +84,16 @@ class PatchFeatures(TransformerMixin, Pickled):
         count = 18 * self.filters_.shape[1]
         return np.array([f"patchfeatures{k}" for k in range(count)], dtype=object)
 
+    def _said(self) -> tuple[int, ...]:
+        """The sizes of an image, as `shape` has them."""
+        sizes = np.asarray(() if self.shape is None else self.shape)
+        if self.shape is not None and (sizes.ndim != 1 or sizes.dtype.kind not in "iu"):
+            raise ValueError(f"shape must be (height, width) or have colours too; got {self.shape!r}")
+        return tuple(int(size) for size in sizes)
+
     def _rows(self, images: Array) -> Array:
         height, width, planes, _ = _core.picture_of_sizes(self.shape_)
-        said = " x ".join(map(str, self.shape_)) or "nothing"
+        said = " x ".join(map(str, self.shape_)) or "rows of numbers: say shape=(height, width) or with colours"
         if height == 0:
             raise ValueError(f"an image is height x width, or has 1, 3 or 4 colours behind or before these: got {said}")
         if images.ndim > 2 and images.shape[1:] != self.shape_:
@@ -96,10 +110,16 @@ class Images:
     def __init__(self, patches: PatchFeatures | None = None):
         self.patches = patches
         self.name = "pixels" if patches is None else "mirrored patches" if patches.mirror else "patches"
+        self._shape: tuple[int, ...] | None = None
         self._spread: Array | None = None
 
     def rows(self, images: Array) -> Array:
-        """n x d; the deviations are those of the first images."""
+        """n x d; shape and deviations are those of the first images."""
+        self._shape = self._shape or images.shape[1:]
+        if images.shape[1:] != self._shape:
+            raise ValueError(
+                f"images are {' x '.join(map(str, images.shape[1:]))}; they were {' x '.join(map(str, self._shape))}"
+            )
         if self.patches is None:
             return images.reshape(len(images), -1)
         features = self.patches.transform(images)
@@ -111,11 +131,15 @@ class Images:
 
 def kinds_of_images(images: Array, how: str) -> list[Images]:
     """What an estimator may choose from: `how` is auto, pixels or patches."""
-    if how not in ("auto", "pixels", "patches"):
-        raise ValueError(f"image_features must be auto, pixels or patches; got {how!r}")
     height, width, *_ = _core.picture_of_sizes(images.shape[1:])
     small = min(height, width) < LEAST
     if how == "pixels" or (how == "auto" and small):
         return [Images()]
-    patches = [PatchFeatures(mirror=mirror).fit(images) for mirror in (False, True)]
-    return [*([Images()] if how == "auto" else []), *[Images(one) for one in patches if one.filters_.size]]
+    plain = PatchFeatures().fit(images)
+    if not plain.filters_.size:
+        if how == "patches":
+            raise DataError("image_features=patches: the images have no contrast")
+        return [Images()]
+    mirrored = copy(plain)
+    mirrored.mirror = True
+    return [*([Images()] if how == "auto" else []), Images(plain), Images(mirrored)]

@@ -41,7 +41,7 @@ def _numbers(r: Json, test: Json) -> Facts:
     rate, error = r.get("noise_rate") or {}, r.get("error")
     wrong = ("misfit of the predictions, of the spread", number(error, 3)) if r.get("task") == "regression" else (
         "predictions that disagree" if test else "leave-one-out error", percent(error))
-    judged = r.get("n") is None or r.get("not_judged") != r["n"]
+    judged = r.get("n") is None or r.get("not_judged") != r["n"] or r.get("checked")
     return [
         ("wrong labels, estimated (95 % interval)",
          Html(f"{percent(rate.get('value'))} ({interval(rate, 100)})") if rate and judged else None),

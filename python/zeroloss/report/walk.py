@@ -48,9 +48,11 @@ def drawn(run: Run, r: Json) -> Content:
                          class_="row"),
               tag("div", _button("keep", "K"), _button("wrong", "W"), _button("undecide", "U"), class_="row"),
               _keys(keys), class_="bar", hidden=True)
+    rows = {one.get("sample"): one.get("features") or [] for one in run.objects("drawn.json")}
     cards = [tag("article", tag("h3", f"Is it {one.get('label')}?"),
                  tag("p", f"Sample {name(one)} is labelled {one.get('label')}."),
-                 tag("div", image(pictures, one), class_="own") if image(pictures, one) else None,
+                 tag("div", image(pictures, one), class_="own") if image(pictures, one) else _row(
+                     rows.get(one.get("sample")) or []),
                  class_="issue", data_sample=one.get("sample"), data_id=one.get("id") or "",
                  data_label=one.get("label")) for one in samples]
     return [
@@ -60,6 +62,12 @@ def drawn(run: Run, r: Json) -> Content:
         tag("section", bar, cards, _saved(), id="drawn", class_="walk", aria_label="Walk through the drawn samples",
             data_key=f"zeroloss drawn {digest} {seed}", data_file="drawn.csv", data_drawn=len(samples),
             data_seed=seed)]
+
+
+def _row(features: list[Json]) -> Content:
+    """What the data say of a sample that has no picture."""
+    return table(["column", "value"], [[str(one.get("feature")), number(one.get("value"), 6)] for one in features]
+                 ) if features else None
 
 
 def chance(score: float | None) -> Html:
