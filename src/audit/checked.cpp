@@ -19,7 +19,7 @@ constexpr double kRare = 10;       // right or wrong ones of them: below, the in
 constexpr int kDraws = 20;         // of labels, for expected_length
 constexpr double kNormal = 1.959963985;  // 97.5 % of N(0, 1)
 constexpr double kHalved = 2.241402728;  // 98.75 %, for two of them
-constexpr double kSurprises = 30;  // labels that differ from what is more likely: below, their number counts
+constexpr double kSurprises = 10;  // labels that differ from what is more likely: below, their number counts
 
 double sigma(double x) { return 1 / (1 + std::exp(-x)); }
 
