@@ -49,7 +49,8 @@ std::string check_audit_property(const std::string& property) {
 
 bool holds(const std::string& property, const AuditResult& result) {
   if (property == "no-issues")
-    return std::ranges::none_of(result.issues, [](const LabelIssue& issue) { return issue.score < 0.5; });
+    return result.checked_wrong == 0 &&
+           std::ranges::none_of(result.issues, [](const LabelIssue& issue) { return issue.score < 0.5; });
   const auto most = most_noise(property);
   return most && result.noise_rate.value <= *most;
 }
@@ -65,14 +66,6 @@ void add_known(Dataset& data, const std::string& embedding, const std::string& p
 struct Several {
   Dataset data;  // with one of the targets
   std::vector<Target> targets;
-
-  const Dataset& with(std::size_t k) {
-    data.task = targets[k].task;
-    data.y = targets[k].y;
-    data.class_names = targets[k].class_names;
-    data.target_name = targets[k].name;
-    return data;
-  }
 };
 
 Several read_several(const AuditArguments& options) {
@@ -95,6 +88,8 @@ void run_targets(const AuditArguments& options, AuditOptions settings, Session& 
   for (const auto& [name, given] :
        {std::pair{"test", options.test}, std::pair{"checked", options.checked},
         std::pair{"accepted", options.accepted}, std::pair{"probabilities", options.probabilities},
+        std::pair{"test_embedding", options.test_embedding},
+        std::pair{"test_probabilities", options.test_probabilities},
         std::pair{"target", options.read.target}})
     if (!given.empty())
       throw std::invalid_argument(fmt::format("audit: `targets` and `{}` exclude each other", name));
@@ -119,7 +114,8 @@ void run_targets(const AuditArguments& options, AuditOptions settings, Session& 
       audit_each(several.data, several.targets, settings, progress, session.group);
   std::string text, json;
   for (std::size_t k = 0; k < results.size(); ++k) {
-    const Dataset& data = several.with(k);
+    const Dataset& data = several.data;
+    give_target(several.data, several.targets[k]);
     const std::string& name = several.targets[k].name;
     if (!folders.empty())
       write_audit(*folders[k], data, nullptr, options.read, settings, results[k], session.arguments, {});
@@ -192,14 +188,12 @@ void add_audit(Command& command, Session& session) {
   command.group("Other models")
       .option("--embedding", o.embedding,
               "Features of the samples by any model, npy, a row for each record: they count beside the given "
-              "ones, in "
-              "their place, or not at all, by leave-one-out [none]")
+              "ones, in their place, or not at all, by leave-one-out [none]")
       .type_name("FILE");
   command.group("Other models")
       .option("--probabilities", o.probabilities,
               "Probabilities of the classes by any model that was not shown the sample, npy, a row for each "
-              "record and "
-              "a column for each class [none]")
+              "record and a column for each class [none]")
       .type_name("FILE");
   command.group("Other models")
       .option("--test-embedding", o.test_embedding, "The same of --test [none]")
@@ -210,14 +204,12 @@ void add_audit(Command& command, Session& session) {
   command.group("Checked samples")
       .option("--checked", o.checked,
               "What you found of the samples that an audit drew with --draw: drawn.csv, filled in by hand or "
-              "by the page "
-              "[none]")
+              "by the page [none]")
       .type_name("FILE");
   command.group("Checked samples")
       .option("--accepted", o.accepted,
               "Decisions on labels that an audit named, as the page saves them: those that were kept are not "
-              "named "
-              "again [none]")
+              "named again [none]")
       .type_name("FILE");
   command.option("--out", o.out, "Write a run folder: scores, issues, pictures, manifest [none]");
   command.flag("--json", o.json, "Print one JSON object [off]");

@@ -343,6 +343,13 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
 
 }  // namespace
 
+void give_target(Dataset& data, const Target& target) {
+  data.task = target.task;
+  data.y = target.y;
+  data.class_names = target.class_names;
+  data.target_name = target.name;
+}
+
 std::vector<AuditResult> audit_each(const Dataset& data, const std::vector<Target>& all,
                                     const AuditOptions& options, Progress& progress, const Group& group) {
   auto began = std::chrono::steady_clock::now();
@@ -354,10 +361,7 @@ std::vector<AuditResult> audit_each(const Dataset& data, const std::vector<Targe
   if (data.probabilities.size() > 0) throw std::invalid_argument("audit: `probabilities` are of one target");
   Dataset each = data;
   const auto take = [&](const Target& target) {
-    each.task = target.task;
-    each.y = target.y;
-    each.class_names = target.class_names;
-    each.target_name = target.name;
+    give_target(each, target);
     if (target.records != data.records)
       throw DataError(
           fmt::format("audit: targets '{}' and '{}' are not known of the same records: audit each by itself",

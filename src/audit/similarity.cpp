@@ -118,24 +118,23 @@ Columns::Columns(const RowMatrix& X, const std::string& scale, bool ranks)
   }
 }
 
-RowMatrix Columns::scaled(const RowMatrix& X) const {
+template <class F>
+RowMatrix Columns::each(const RowMatrix& X, const F& f) const {
   RowMatrix made = RowMatrix::Zero(X.rows(), X.cols());
 #pragma omp parallel for schedule(static)
   for (Index i = 0; i < X.rows(); ++i)
     for (Index k = 0; k < X.cols(); ++k)
       if (const Column& column = columns_[static_cast<std::size_t>(k)]; column.over != 0)
-        made(i, k) = (X(i, k) - column.middle) * column.over;
+        made(i, k) = f(column, X(i, k));
   return made;
 }
 
+RowMatrix Columns::scaled(const RowMatrix& X) const {
+  return each(X, [](const Column& c, double x) { return (x - c.middle) * c.over; });
+}
+
 RowMatrix Columns::ranks(const RowMatrix& X) const {
-  RowMatrix made = RowMatrix::Zero(X.rows(), X.cols());
-#pragma omp parallel for schedule(static)
-  for (Index i = 0; i < X.rows(); ++i)
-    for (Index k = 0; k < X.cols(); ++k)
-      if (const Column& column = columns_[static_cast<std::size_t>(k)]; column.over != 0)
-        made(i, k) = score_of(X(i, k), column.values, column.scores);
-  return made;
+  return each(X, [](const Column& c, double x) { return score_of(x, c.values, c.scores); });
 }
 
 RowMatrix Columns::unit(const RowMatrix& scaled) const {

@@ -57,6 +57,10 @@ class Columns {
     double middle = 0, over = 0;             ///< scaled = (x - middle) over
     std::vector<double> values{}, scores{};  ///< distinct numbers, ascending, and their normal scores
   };
+  /// f(column, number) of each number, 0 where the column is constant.
+  template <class F>
+  RowMatrix each(const RowMatrix& X, const F& f) const;
+
   std::vector<Column> columns_;
   Index width_ = 1;
 };

@@ -204,6 +204,37 @@ TEST_F(AuditCommand, CheckedSamplesSayHowManyAreWrong) {
       << "suspects are no random choice";
 }
 
+// A wrong label that somebody found is not named again, and is none the less wrong.
+TEST_F(AuditCommand, NoIssuesAreLeftMeansThatNobodyFoundOne) {
+  const std::string data = table("t.csv", true);
+  ASSERT_EQ(zeroloss({"audit", data, "--target", "kind", "--draw", "60", "--out", path("run")}).exit_code, 0);
+  std::istringstream lines(content(folder / "run/drawn.csv"));
+  std::string filled, line;
+  std::getline(lines, line);
+  filled = line + "\n";
+  while (std::getline(lines, line)) {
+    const std::size_t open = line.find(",,,");  // no decision, no new label
+    filled += line.replace(open, 3, line.starts_with("20,") ? ",wrong,," : ",right,,") + "\n";
+  }
+  write("checked.csv", filled);
+  const Outcome outcome = zeroloss(
+      {"audit", data, "--target", "kind", "--checked", path("checked.csv"), "--require", "no-issues"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("1 label is wrong; no other label looks wrong"), std::string::npos)
+      << outcome.out;
+}
+
+TEST_F(AuditCommand, SeveralTargetsAreAuditedTogether) {
+  const std::string data = table("t.csv", true);
+  const Json both = answer({"audit", data, "--targets", "kind,colour"}).at("targets");
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_EQ(both.at(0).at("issues").at(0).at("sample"), 20);
+  EXPECT_EQ(both.at(0).at("ridge"), both.at(1).at("ridge"));
+  for (const char* option : {"--test-embedding", "--test-probabilities", "--checked", "--target"})
+    EXPECT_EQ(zeroloss({"audit", data, "--targets", "kind,colour", option, "kind"}).exit_code, 2) << option;
+  EXPECT_EQ(zeroloss({"audit", data, "--targets", "kind,kind"}).exit_code, 2);
+}
+
 TEST_F(AuditCommand, AuditsAnotherFile) {
   const std::string train = table("train.csv", false), test = table("test.csv", true);
   const Json json = answer({"audit", train, "--target", "kind", "--test", test});

@@ -295,6 +295,9 @@ struct Target {
   std::vector<Index> records{};            ///< as Dataset::records, which have to be those of the points
 };
 
+/// Makes it the target of the data.
+void give_target(Dataset& data, const Target& target);
+
 /// Audits each target of the points of `data`, whose own targets are not looked at: one kernel and one
 /// factorisation for all, chosen by the errors of all together. Throws what audit() throws,
 /// std::invalid_argument for options that are about one target.
