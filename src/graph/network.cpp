@@ -212,6 +212,10 @@ std::optional<graph::LastLayer> last_layer(const GraphNetwork& network, const gr
 
 }  // namespace
 
+graph::Trial internal::graph::trial_of_points(const GraphNetwork& network, const std::string& name, Index d) {
+  return values_at_zero(*network.graph, name, sizes_of(network, d), *network.memory);
+}
+
 std::vector<std::string> executions() {
   std::vector<std::string> names;
   names.reserve(kExecutions.size());

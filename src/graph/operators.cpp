@@ -58,7 +58,7 @@ Rounding rounding_of(Execution execution, OnnxType type) {
 const Operator* operator_called(const std::string& name) {
   static const std::map<std::string_view, const Operator*> all = [] {
     std::map<std::string_view, const Operator*> rows;
-    for (const auto& part : {kAffine, kArithmetic, kConvolution, kFunctions, kLearning, kMoves,
+    for (const auto& part : {kAffine, kArithmetic, kConvolution, kFunctions, kLearning, kLogic, kMoves,
                              kNormalizations, kPooling, kReductions, kShapes})
       for (const Operator& row : part) rows[row.name] = &row;
     return rows;

@@ -63,8 +63,8 @@ struct Operator {
   std::string_view name;
   std::vector<Value> (*enclose)(const Call&);
 };
-extern const std::span<const Operator> kAffine, kArithmetic, kConvolution, kFunctions, kLearning, kMoves,
-    kNormalizations, kPooling, kReductions, kShapes;
+extern const std::span<const Operator> kAffine, kArithmetic, kConvolution, kFunctions, kLearning, kLogic,
+    kMoves, kNormalizations, kPooling, kReductions, kShapes;
 
 /// Null for one that is not known.
 const Operator* operator_called(const std::string& name);

@@ -34,8 +34,8 @@ Product::Product(RowMatrix W, RowMatrix W_error, Vector b, Vector b_error, std::
   spectral_ = spectral ? *spectral : verified::spectral_norm(W_, silent);
 }
 
-std::pair<double, double> Product::coefficients(const Rounding& r) const {
-  const auto k = static_cast<double>(inputs());
+std::pair<double, double> roundings_of_terms(Index terms, const Rounding& r) {
+  const auto k = static_cast<double>(terms);
   double runtime = 0;
   if (!r.exact()) {
     const double part = (k + 6) * (r.sum > 0 ? r.sum : r.v), of_factors = r.factor * (2 + r.factor);
@@ -46,22 +46,20 @@ std::pair<double, double> Product::coefficients(const Rounding& r) const {
   return {(runtime + here) * kUp, runtime};
 }
 
-// What products and sums may lose to underflow where the factors of W are at most `size` in sum, with those
-// of the values.
-double Product::lost(double size, const Rounding& r) const {
-  const auto k = static_cast<double>(inputs());
+double lost_of_terms(Index terms, double size, const Rounding& r) {
+  const auto k = static_cast<double>(terms);
   return (r.lost * (2 * k + 3 + size) + r.factor_lost * (size + k * r.factor_lost)) * kUp;
 }
 
 double Product::length_of_rounding(double length, double off, double overlap, double positions,
                                    const Rounding& r) const {
-  const auto [both, runtime] = coefficients(r);
+  const auto [both, runtime] = roundings_of_terms(inputs(), r);
   const double root = std::sqrt(overlap) * kUp, place = std::sqrt(positions) * kUp;
   const double terms = std::sqrt(static_cast<double>(inputs())) * kUp;
   return (root * (runtime * frobenius_ * off + both * frobenius_ * length + error_length_ * (length + off)) +
           place * (both * b_length_ + (1 + runtime) * length_of(b_error_)) +
           place * std::sqrt(static_cast<double>(outputs())) *
-              lost(row_sum_.sum() + terms * (length * place + off), r)) *
+              lost_of_terms(inputs(), row_sum_.sum() + terms * (length * place + off), r)) *
              kUp +
          kTiny;
 }
@@ -77,7 +75,7 @@ void Product::of_rows(const double* X, const double* X_error, const double* leng
   const Index m = outputs(), k = inputs();
   using Block = Eigen::Map<RowMatrix>;
   const Eigen::Map<const RowMatrix> x(X, rows, k);
-  const auto [both, runtime] = coefficients(r);
+  const auto [both, runtime] = roundings_of_terms(inputs(), r);
   if (r.precise)
     for (Index i = 0; i < rows; ++i)
       for (Index j = 0; j < m; ++j) {
@@ -109,7 +107,9 @@ void Product::of_rows(const double* X, const double* X_error, const double* leng
       const double by_length =
           row_length_(j) * ((1 + runtime) * off + both * length) + row_error_(j) * (length + off);
       double e = smaller(by_length, error(i, j));
-      e = (e + both * std::abs(b_(j)) + (1 + runtime) * b_error_(j) + lost(row_sum_(j) + sizes, r)) * kUp +
+      e = (e + both * std::abs(b_(j)) + (1 + runtime) * b_error_(j) +
+           lost_of_terms(inputs(), row_sum_(j) + sizes, r)) *
+              kUp +
           kTiny;
       if (!r.precise) y(i, j) += b_(j);
       e = (e + u * std::abs(y(i, j))) * kUp;  // it is stored
@@ -122,7 +122,7 @@ void Product::of_columns(const double* X, const double* X_error, double length_e
                          const Rounding& r, double* Y, double* Y_error) const {
   const Index m = outputs(), k = inputs(), p = columns;
   const Eigen::Map<const RowMatrix> x(X, k, p);
-  const auto [both, runtime] = coefficients(r);
+  const auto [both, runtime] = roundings_of_terms(inputs(), r);
   if (r.precise) {
     std::vector<long double> sums;
     for (Index j = 0; j < m; ++j) {
@@ -165,10 +165,10 @@ void Product::of_columns(const double* X, const double* X_error, double length_e
       const double by_length =
           row_length_(j) * ((1 + runtime) * off + both * lengths(i)) + row_error_(j) * (lengths(i) + off);
       if (!r.precise) y[i] += b_(j);
-      const double e =
-          (smaller(by_length, error[i]) + of_bias + lost(row_sum_(j) + sizes(i), r) + u * std::abs(y[i])) *
-              kUp +
-          kTiny;
+      const double e = (smaller(by_length, error[i]) + of_bias +
+                        lost_of_terms(inputs(), row_sum_(j) + sizes(i), r) + u * std::abs(y[i])) *
+                           kUp +
+                       kTiny;
       error[i] = fits && std::isfinite(y[i]) && (r.exact() || e / both < r.largest) ? e : kInfinite;
     }
   }

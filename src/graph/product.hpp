@@ -3,8 +3,14 @@
 
 #include "graph/operators.hpp"
 
-/// Products of a constant matrix with values, and how far they are off.
+/// Products of matrices, and how far they are off.
 namespace zeroloss::internal::graph {
+
+/// What the roundings of a sum of so many products are, there and here, of the sum of their absolute values;
+/// those of a runtime alone in the second.
+std::pair<double, double> roundings_of_terms(Index terms, const Rounding& r);
+/// What such a sum may lose to underflow where all its factors are at most `size` in sum.
+double lost_of_terms(Index terms, double size, const Rounding& r);
 
 /// W (m x k) and b (m), or none, which may be off themselves; ||W||, where it is known already.
 class Product {
@@ -33,14 +39,13 @@ class Product {
                             const Rounding& r) const;
 
  private:
-  /// What the roundings of an entry are, of sum |w x| + |b|; `runtime` alone in the second.
-  std::pair<double, double> coefficients(const Rounding& r) const;
-  double lost(double size, const Rounding& r) const;
-
   RowMatrix W_, W_error_, size_;  // size: |W| with its error
   Vector b_, b_error_;
   Vector row_length_, row_sum_, row_error_;  // of |W| with errors: 2-norm and sum; 2-norm of the errors
   double spectral_, frobenius_, error_length_, b_length_, largest_;
 };
+
+/// A B of two values, matrices in their last two axes, spread over the axes in front as NumPy does it.
+Value product_of_two(const Call& call, const Value& A, const Value& B);
 
 }  // namespace zeroloss::internal::graph

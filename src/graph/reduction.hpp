@@ -14,6 +14,9 @@ struct Reduction {
   std::vector<Index> group;   ///< of every number
 };
 
+/// Along the axes that a node of ReduceSum and the like says.
+Reduction reduction_of(const Call& call, const Value& x);
+
 /// A sum divided by `count`. A runtime may multiply by the rounded reciprocal, the sum or what it is of.
 Ball mean_of(const Sum& sum, double count, const Rounding& r);
 

@@ -47,8 +47,19 @@ inline Ball rounded(double h, double came, double size, const Rounding& r, doubl
   return {h, size + came < r.largest ? e : std::numeric_limits<double>::infinity()};
 }
 
+/// Whether a runtime has this number, too.
+inline bool holds(double x, const Rounding& r) {
+  return r.exact() || (r.v == 0x1p-24 && static_cast<double>(static_cast<float>(x)) == x &&
+                       (x == 0 || std::abs(x) >= r.lost));
+}
+
 inline Ball add(Ball a, Ball b, const Rounding& r) {
   const double h = a.h + b.h;
+  if (a.e == 0 && b.e == 0) {  // of small whole numbers sums are exact
+    const double part = h - a.h;
+    if ((a.h - (h - part)) + (b.h - part) == 0 && holds(h, r) && holds(a.h, r) && holds(b.h, r))
+      return {h, 0};
+  }
   return rounded(h, (a.e + b.e + 2 * r.flushed()) * kUp, std::abs(h), r);
 }
 inline Ball subtract(Ball a, Ball b, const Rounding& r) { return add(a, {-b.h, b.e}, r); }

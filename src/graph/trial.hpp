@@ -4,6 +4,10 @@
 
 #include "graph/operators.hpp"
 
+namespace zeroloss {
+struct GraphNetwork;
+}
+
 /// A graph looked at before there are points.
 namespace zeroloss::internal::graph {
 
@@ -19,6 +23,9 @@ struct Trial {
 /// it leaves one open, the largest size of a constant with which the graph can be evaluated. Throws
 /// std::invalid_argument for `asked` that is no list of sizes.
 Trial trial_of(const OnnxGraph& graph, const std::string& name, const std::string& asked, Memory& memory);
+
+/// The same where points have d numbers. Throws DataError where the graph does not take these.
+Trial trial_of_points(const GraphNetwork& network, const std::string& name, Index d);
 
 /// "3,32,32" as sizes; none of nothing. Throws std::invalid_argument, with the sizes that the file gives.
 Shape sizes_asked(const std::string& text, const OnnxInput& input);

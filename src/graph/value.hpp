@@ -26,6 +26,13 @@ struct Value {
   /// Of what a linear map has made: the terms of its sums, among which a runtime may add what comes to it.
   Index terms = 0;
 
+  /// The numbers h, as if they were known exactly.
+  Value center() const {
+    Value made = *this;
+    made.e.resize(0, 0), made.eps.resize(0);
+    return made;
+  }
+
   Index size() const { return count_of(shape); }
   bool exact() const { return e.size() == 0; }
   Ball at(Index row, Index k) const { return {h(row, k), exact() ? 0 : e(row, k)}; }

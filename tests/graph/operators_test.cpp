@@ -9,6 +9,7 @@ namespace {
 using test::Attributes;
 using test::Doubles;
 using test::drawn;
+using test::drawn_points;
 using test::expect_computes;
 using test::Graph;
 using test::Integers;
@@ -109,10 +110,66 @@ TEST(GraphProducts, MatMulOfAVectorLosesItsAxis) {
   }
 }
 
-TEST(GraphProducts, OfTwoValuesOfTheSampleAreRefused) {
-  Graph graph({2, 2});
+// [a, m, k] times [k, p] or [a, k, p], of two values of the sample.
+TEST(GraphProducts, MatMulMultipliesTwoValuesOfTheSample) {
+  constexpr Index a = 2, m = 3, k = 4;
+  Graph graph({a, m, k});
+  graph.node("Transpose", {"x"}, {"xt"}, {{"perm", Integers{0, 1, 3, 2}}}).node("MatMul", {"x", "xt"}, {"y"});
+  expect_computes(graph, {1, a, m, m}, [&](const Reference& x) {
+    Reference y;
+    for (Index s = 0; s < a; ++s)
+      for (Index i = 0; i < m; ++i)
+        for (Index j = 0; j < m; ++j) {
+          long double sum = 0;
+          for (Index t = 0; t < k; ++t)
+            sum += x[static_cast<std::size_t>((s * m + i) * k + t)] *
+                   x[static_cast<std::size_t>((s * m + j) * k + t)];
+          y.push_back(sum);
+        }
+    return y;
+  });
+}
+
+TEST(GraphProducts, MatMulSpreadsMatricesOverTheAxesInFront) {
+  // Of 2 x 3 x 2 numbers the first 3 x 2 of each two, transposed, times all; and a stack of constants.
+  constexpr Index a = 2, m = 3, p = 2;
+  const Doubles V = drawn(a * 2 * m, 17);
+  Graph graph({a, m, p});
+  graph.integers("first", {0}).integers("shape", {m, p});
+  graph.node("Gather", {"x", "first"}, {"one"}, {{"axis", whole(1)}})
+      .node("Reshape", {"one", "shape"}, {"two"});
+  graph.node("Transpose", {"two"}, {"turned"}, {{"perm", Integers{1, 0}}})
+      .node("MatMul", {"turned", "x"}, {"seen"});
+  graph.numbers("V", {a, m, 2}, V).node("MatMul", {"V", "seen"}, {"y"});
+  expect_computes(graph, {1, a, m, p}, [&](const Reference& x) {
+    Reference y;
+    for (Index s = 0; s < a; ++s)
+      for (Index i = 0; i < m; ++i)
+        for (Index j = 0; j < p; ++j) {
+          long double sum = 0;
+          for (Index t = 0; t < 2; ++t)
+            for (Index q = 0; q < m; ++q)
+              sum += V[static_cast<std::size_t>((s * m + i) * 2 + t)] *
+                     x[static_cast<std::size_t>(q * p + t)] *
+                     x[static_cast<std::size_t>((s * m + q) * p + j)];
+          y.push_back(sum);
+        }
+    return y;
+  });
+}
+
+TEST(GraphProducts, OfTwoVectorsOfTheSampleAreANumber) {
+  Graph graph({3});
+  graph.integers("axis", {0}).node("Squeeze", {"x", "axis"}, {"v"}).node("MatMul", {"v", "v"}, {"square"});
+  graph.integers("shape", {1, 1}).node("Reshape", {"square", "shape"}, {"y"});
+  expect_computes(graph, {1, 1},
+                  [&](const Reference& x) { return Reference{x[0] * x[0] + x[1] * x[1] + x[2] * x[2]}; });
+}
+
+TEST(GraphProducts, OfTwoValuesThatDoNotFitAreRefused) {
+  Graph graph({2, 3});
   graph.node("MatMul", {"x", "x"}, {"y"});
-  EXPECT_REFUSED(graph, "node 'the MatMul'", "multiplies two values of the sample");
+  EXPECT_REFUSED(graph, "node 'the MatMul'", "multiplies matrices of 3 columns and of 2 rows");
   Graph gemm({2});
   gemm.node("Gemm", {"x", "x"}, {"y"}, {{"transA", whole(1)}});
   EXPECT_REFUSED(gemm, "node 'the Gemm'", "second input is no constant");
@@ -543,6 +600,21 @@ TEST(GraphNumbers, TwoValuesAreSpreadToOneShape) {
   EXPECT_REFUSED(mixed, "the Mul", "mixes float64 and float32");
 }
 
+TEST(GraphNumbers, AnyNumberOfValuesAreAdded) {
+  Graph graph({2, 3});
+  graph.numbers("c", {3}, {1, 2, 3}).numbers("one", {1}, {1e8});
+  graph.node("Sum", {"x", "c", "one", "x"}, {"y"});
+  expect_computes(graph, {1, 2, 3}, [](const Reference& x) {
+    Reference y;
+    for (std::size_t k = 0; k < x.size(); ++k)
+      y.push_back(2 * x[k] + static_cast<long double>(k % 3 + 1) + 1e8L);
+    return y;
+  });
+  Graph alone({2});
+  alone.node("Sum", {"x"}, {"y"});
+  expect_computes(alone, {1, 2}, [](const Reference& x) { return x; });
+}
+
 TEST(GraphNumbers, PowersAreSmallWholeOnesAndRoots) {
   for (const double power : {1.0, 2.0, 3.0, 8.0}) {
     Graph graph({4}), of_integers({4});
@@ -707,6 +779,23 @@ TEST(GraphMoves, GathersByIndicesOfAnyRankAndFromBehind) {
   EXPECT_REFUSED(one, "the Gather", "its index -4 is none of 3");
 }
 
+TEST(GraphMoves, GathersByRowsOfIndicesOfSeveralAxes) {
+  const RowMatrix X = drawn_points(2, 12, 5);
+  Graph graph({3, 4});
+  graph.integers("k", {0, 2, 1, -1, 0, -1}, {2, 3}).node("GatherND", {"x", "k"}, {"y"});
+  const Enclosures one = graph.at(X);
+  EXPECT_EQ(one.shape, (Shape{2}));
+  EXPECT_EQ(RowMatrix(one.f), RowMatrix(X(Eigen::all, std::vector<Index>{9, 3})));
+  graph.integers("k", {0, 2, 0, -3}, {2, 1, 2});
+  const Enclosures rows = graph.at(X);
+  EXPECT_EQ(rows.shape, (Shape{2, 1, 4}));
+  EXPECT_EQ(RowMatrix(rows.f), RowMatrix(X(Eigen::all, std::vector<Index>{8, 9, 10, 11, 0, 1, 2, 3})));
+  graph.integers("k", {0, 3}, {1, 2});
+  EXPECT_REFUSED(graph, "the GatherND", "its index 3 is none of 3");
+  graph.integers("k", {0, 0, 0, 0}, {1, 4});
+  EXPECT_REFUSED(graph, "the GatherND", "name more axes than there are");
+}
+
 TEST(GraphMoves, ConcatenatesTransposesAndExpands) {
   Graph joined({2, 1});
   joined.numbers("c", {1, 2, 1}, {0, 0}).node("Concat", {"x", "c", "x"}, {"y"}, {{"axis", whole(-1)}});
@@ -804,6 +893,81 @@ TEST(GraphTypes, WholeNumbersOfShapesAreComputed) {
   EXPECT_REFUSED(computed("Add", 1 << 30, 1 << 30, OnnxType::int32), "the Add", "overflow");
   EXPECT_REFUSED(computed("Add", (std::int64_t{1} << 53), 1), "the Cast",
                  "a whole number that its type has not");
+}
+
+// y = where(c, x, -x), c of whole numbers that are computed.
+TEST(GraphLogic, ConstantsOfTruthChooseNumbers) {
+  Graph graph({2, 3});
+  graph.integers("start", {0}, {}).integers("limit", {6}, {}).integers("step", {1}, {});
+  graph.integers("three", {3}, {}).integers("one", {1}, {}).integers("shape", {2, 3});
+  graph
+      .node("Range", {"start", "limit", "step"}, {"k"})  // 0 .. 5
+      .node("Mod", {"k", "three"}, {"rest"})             // 0 1 2 0 1 2
+      .node("Equal", {"rest", "one"}, {"is"})            // at 1 and 4
+      .node("Less", {"k", "three"}, {"low"})             // 0 .. 2
+      .node("Not", {"low"}, {"high"})                    // 3 .. 5
+      .node("And", {"is", "low"}, {"both"})              // 1
+      .node("Or", {"both", "high"}, {"any"})             // 1, 3 .. 5
+      .node("Reshape", {"any", "shape"}, {"c"})
+      .node("Neg", {"x"}, {"minus"})
+      .node("Where", {"c", "x", "minus"}, {"y"});
+  expect_computes(graph, {1, 2, 3},
+                  [](const Reference& x) { return Reference{-x[0], x[1], -x[2], x[3], x[4], x[5]}; });
+}
+
+TEST(GraphLogic, WholeNumbersAreChosenAndScattered) {
+  Graph graph({4});
+  graph.integers("c", {1, 0}, {2}, OnnxType::boolean).integers("a", {2, 5}).integers("b", {7, 2});
+  graph.node("Where", {"c", "a", "b"}, {"shape"});  // 2, 2
+  graph.node("Reshape", {"x", "shape"}, {"z"}).integers("where", {-1, 1, 0, 0}, {2, 2});
+  graph.numbers("put", {2}, {0.5, -0.25}).node("ScatterND", {"z", "where", "put"}, {"w"});
+  graph.integers("times", {1, 2}).node("Tile", {"w", "times"}, {"y"});
+  expect_computes(graph, {2, 4}, [](const Reference& x) {
+    return Reference{-0.25L, x[1], -0.25L, x[1], x[2], 0.5L, x[2], 0.5L};
+  });
+  graph.integers("where", {0, 0, 0, 0}, {2, 2});
+  EXPECT_REFUSED(graph, "the ScatterND", "two numbers at one place");
+  graph.integers("where", {0, 2, 0, 0}, {2, 2});
+  EXPECT_REFUSED(graph, "the ScatterND", "its index 2 is none of 2");
+}
+
+TEST(GraphLogic, RestsHaveTheSignOfTheDivisor) {
+  Graph graph({4});
+  graph.integers("a", {7, -7, 7, -7})
+      .integers("b", {3, 3, -3, -3})
+      .node("Mod", {"a", "b"}, {"r"});  // 1 2 -2 -1
+  graph.node("Cast", {"r"}, {"f"}, {{"to", whole(11)}}).node("Mul", {"x", "f"}, {"y"});
+  expect_computes(graph, {1, 4}, [](const Reference& x) {
+    return Reference{x[0], 2 * x[1], -2 * x[2], -x[3]};
+  });
+  graph.integers("b", {0, 3, -3, -3});
+  EXPECT_REFUSED(graph, "the Mod", "a rest of a division by 0");
+  Graph varying({4});
+  varying.node("Equal", {"x", "x"}, {"c"}).node("Where", {"c", "x", "x"}, {"y"});
+  EXPECT_REFUSED(varying, "the Equal", "is no exact constant");
+}
+
+// Behind many maps and products the norm decides: entrywise bounds grow by the root of the width at each map.
+TEST(GraphNumbers, NormsOfProductsQuotientsAndMeansStaySmallInDepth) {
+  constexpr Index d = 64;
+  constexpr int kDeep = 12;
+  Graph graph({d});
+  graph.integers("axes", {1}).numbers("two", {1, d}, Doubles(d, 2));
+  std::string at = "x";
+  for (int k = 0; k < kDeep; ++k) {
+    const std::string n = std::to_string(k);
+    Doubles W = drawn(d * d, 100 + static_cast<unsigned>(k), 1 / std::sqrt(static_cast<double>(d)));
+    graph.numbers("W" + n, {d, d}, W).node("MatMul", {at, "W" + n}, {"z" + n});
+    graph.node("Sigmoid", {"z" + n}, {"s" + n}).node("Mul", {"z" + n, "s" + n}, {"g" + n});
+    graph.node("Mul", {"g" + n, "two"}, {"m" + n}).node("ReduceMean", {"m" + n, "axes"}, {"mean" + n});
+    graph.node("Sub", {"m" + n, "mean" + n}, {"c" + n}).node("Div", {"c" + n, "two"}, {"q" + n});
+    at = "q" + n;
+  }
+  graph.node("Mul", {at, "two"}, {"y"});
+  const RowMatrix X = drawn_points(2, d, 12);
+  const Enclosures found = graph.at(X), precise = graph.at(X, Execution::precise);
+  EXPECT_LT(found.error.maxCoeff(), 1e-8);  // a goal: norms grow by some 3.5 at each map
+  EXPECT_LE((found.f - precise.f).cwiseAbs().maxCoeff(), (found.error + precise.error).maxCoeff());
 }
 
 TEST(GraphTypes, ShapesAndSizesAreThoseOfOneSample) {

@@ -4,7 +4,7 @@
 
 #include "graph/product.hpp"
 
-// Linear maps with constant weights: Gemm and MatMul.
+// Linear maps, most of them with constant weights: Gemm and MatMul.
 namespace zeroloss::internal::graph {
 namespace {
 
@@ -109,7 +109,6 @@ std::vector<Value> gemm(const Call& call) {
 
 // W x with constant W (m x k) on the left of [.., k, p].
 Value left(const Call& call, const Value& W, const Value& x) {
-  if (W.shape.size() != 2) call.refuse("its first input is no matrix");
   const Product& map = weights_of(call, W, false, 1, nullptr, 1, W.shape[0]);
   const bool vector = x.shape.size() == 1;
   const Index k = vector ? x.shape[0] : x.shape[x.shape.size() - 2], p = vector ? 1 : x.shape.back();
@@ -138,10 +137,10 @@ Value left(const Call& call, const Value& W, const Value& x) {
 std::vector<Value> matmul(const Call& call) {
   const Value &A = call.numbers(0), &B = call.numbers(1);
   require_one_type(call);
-  if (A.varies && B.varies) call.refuse("it multiplies two values of the sample");
   if (A.shape.empty() || B.shape.empty()) call.refuse("its inputs are no matrices");
+  const Value& weights = B.varies ? A : B;
+  if (weights.varies || weights.shape.size() != 2) return {product_of_two(call, A, B)};
   if (B.varies) return {left(call, A, B)};
-  if (B.shape.size() != 2) call.refuse("its second input is no matrix");
   if (A.shape.back() != B.shape[0])
     call.refuse(fmt::format("it multiplies {} numbers by weights for {}", A.shape.back(), B.shape[0]));
   return {last_axis(call, A, weights_of(call, B, true, 1, nullptr, 1, B.shape[1]))};

@@ -95,6 +95,34 @@ std::vector<Value> sum(const Call& call) {
   return settled(std::move(made), known);
 }
 
+// Of any number of values, in any order.
+std::vector<Value> sum_of_all(const Call& call) {
+  const auto inputs = real_inputs(call, 1);
+  Index terms = 0;
+  for (const Value* x : inputs) terms = std::max(terms, x->terms);
+  Value made = each_of(call, inputs, [terms](const Balls& x, const Rounding& r) {
+    Sum all;
+    for (const Ball& ball : x) all += ball;
+    const Ball ball = all.result(r);
+    if (r.exact() || terms == 0) return ball;
+    return rounded(ball.h, ball.e, all.size(), r.of_sums(), static_cast<double>(terms));
+  });
+  made.terms = terms;
+  return settled(std::move(made));
+}
+
+// The largest absolute value, with what it may be off by.
+double top_of(const Value& x, Index i) {
+  const Index row = x.varies ? i : 0;
+  double top = 0;
+  for (Index k = 0; k < x.size(); ++k) top = std::max(top, x.at(row, k).size());
+  return top;
+}
+
+double copies_of(const Value& x, const Value& made) {
+  return std::sqrt(static_cast<double>(made.size()) / static_cast<double>(x.size())) * kUp;
+}
+
 std::vector<Value> product(const Call& call) {
   if (constants(call))
     return of_integers(call, [](const Call& c, std::int64_t a, std::int64_t b) {
@@ -107,7 +135,24 @@ std::vector<Value> product(const Call& call) {
   Value made =
       each_of(call, inputs, [](const Balls& x, const Rounding& r) { return multiply(x[0], x[1], r); });
   made.terms = std::max(inputs[0]->terms, inputs[1]->terms);
-  return settled(std::move(made));
+  // a' b' - a b = a' (b' - b) + (a' - a) b.
+  const Value &a = *inputs[0], &b = *inputs[1];
+  const Rounding r = call.rounding(made);
+  const double root = std::sqrt(static_cast<double>(made.size())) * kUp;
+  Vector known(made.h.rows());
+  for (Index i = 0; i < known.size(); ++i) {
+    const double A = top_of(a, i), B = top_of(b, i);
+    const double off_a = a.exact() ? 0 : a.eps(a.varies ? i : 0) * copies_of(a, made),
+                 off_b = b.exact() ? 0 : b.eps(b.varies ? i : 0) * copies_of(b, made);
+    const double came = (off_b == 0 ? 0 : A * off_b) + (off_a == 0 ? 0 : B * off_a);
+    known(i) =
+        (came + (2 * u + r.v * (1 + 2 * r.v)) * (length_above(made.h.row(i).data(), made.size()) + came) +
+         root * (2 * r.lost + r.flushed() * (A + B))) *
+            kUp +
+        kTiny * root;
+    if (!made.e.row(i).allFinite()) known(i) = kInfinite;
+  }
+  return settled(std::move(made), known);
 }
 
 std::vector<Value> quotient(const Call& call) {
@@ -125,7 +170,31 @@ std::vector<Value> quotient(const Call& call) {
     return r.exact() ? q : rounded(q.h, q.e, std::abs(q.h), r);
   });
   made.terms = inputs[0]->terms;
-  return settled(std::move(made));
+  // a'/b' - a/b = (a' - a - (a/b) (b' - b))/b'.
+  const Value &a = *inputs[0], &b = *inputs[1];
+  const Rounding r = call.rounding(made);
+  const double root = std::sqrt(static_cast<double>(made.size())) * kUp;
+  Vector known(made.h.rows());
+  for (Index i = 0; i < known.size(); ++i) {
+    double room = kInfinite, top = 0;  // of |b'|, and of |a/b|
+    for (Index k = 0; k < b.size(); ++k) {
+      const Ball ball = b.at(b.varies ? i : 0, k);
+      room = std::min(room, (std::abs(ball.h) - ball.e) * kDown - r.flushed());
+    }
+    for (const double q : made.h.row(i)) top = std::max(top, std::abs(q));
+    const double off_a = a.exact() ? 0 : a.eps(a.varies ? i : 0) * copies_of(a, made),
+                 off_b = b.exact() ? 0 : b.eps(b.varies ? i : 0) * copies_of(b, made);
+    // |a/b| is known to within a rounding.
+    const double came =
+        ((off_a + r.flushed() * root) + top * (1 + 4 * u) * (off_b + r.flushed() * root)) / room;
+    known(i) =
+        (came + (4 * u + 2 * r.v * (1 + 2 * r.v)) * (length_above(made.h.row(i).data(), made.size()) + came) +
+         root * 4 * r.lost) *
+            kUp +
+        kTiny * root;
+    if (!(room > 0) || !made.e.row(i).allFinite()) known(i) = kInfinite;
+  }
+  return settled(std::move(made), known);
 }
 
 std::vector<Value> negative(const Call& call) {
@@ -161,8 +230,13 @@ std::vector<Value> power(const Call& call) {
   else
     exponent = call.number(1);
   if (exponent == 0.5) return square_root(call);
+  if (exponent == -0.5)  // a runtime's pow() is taken to be within 8 units of its last place, assumed
+    return settled(each_of(call, {&call.numbers(0)}, [](const Balls& x, const Rounding& r) {
+      const Ball made = divide({1, 0}, root(x[0], r), r);
+      return r.exact() ? made : rounded(made.h, made.e, std::abs(made.h), r, 8);
+    }));
   if (!(exponent >= 1 && exponent <= 8 && exponent == std::floor(exponent)))
-    call.refuse(fmt::format("of powers the whole ones from 1 to 8 and 0.5 are read, not {}", exponent));
+    call.refuse(fmt::format("of powers the whole ones from 1 to 8, 0.5 and -0.5 are read, not {}", exponent));
   const int n = static_cast<int>(exponent);
   return settled(each_of(call, {&call.numbers(0)}, [n](const Balls& x, const Rounding& r) {
     Ball made = x[0];
@@ -209,7 +283,8 @@ std::vector<Value> clip(const Call& call) {
 constexpr Operator kArithmeticRows[] = {
     {"Abs", absolute},       {"Add", sum<false>},        {"Clip", clip},        {"Div", quotient},
     {"Max", extreme<false>}, {"Min", extreme<true>},     {"Mul", product},      {"Neg", negative},
-    {"Pow", power},          {"Reciprocal", reciprocal}, {"Sqrt", square_root}, {"Sub", sum<true>}};
+    {"Pow", power},          {"Reciprocal", reciprocal}, {"Sqrt", square_root}, {"Sub", sum<true>},
+    {"Sum", sum_of_all}};
 
 }  // namespace
 

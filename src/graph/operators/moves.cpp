@@ -227,7 +227,8 @@ std::vector<Value> slice(const Call& call) {
     first += start * strides[a];
     strides[a] *= step;
   }
-  if (count_of(shape) == 0) call.refuse("it takes nothing");
+  // Of a shape none of its sizes may be left.
+  if (count_of(shape) == 0 && x.integers.empty()) call.refuse("it takes nothing");
   const auto from = places(call, shape, first, strides);
   return {moved(x, std::move(shape), from)};
 }
@@ -257,6 +258,34 @@ std::vector<Value> gather(const Call& call) {
   const Value& x = call.input(0);
   const std::size_t axis = call.axis(call.node.integer("axis", 0), x.shape.size());
   return {picked(call, x, axis, call.integers(1), call.input(1).shape)};
+}
+
+// Each row of the indices names a place in the axes in front.
+std::vector<Value> gather_nd(const Call& call) {
+  const Value& x = call.input(0);
+  const auto& indices = call.integers(1);
+  const Shape& rows = call.input(1).shape;
+  if (call.node.integer("batch_dims", 0) != 0) call.refuse("its batch_dims are not 0");
+  if (rows.empty() || rows.back() < 1 || rows.back() > std::ssize(x.shape))
+    call.refuse("its indices name more axes than there are");
+  const Shape strides = strides_of(x.shape);
+  const auto named = rows.back();
+  Shape shape(rows.begin(), rows.end() - 1);
+  shape.insert(shape.end(), x.shape.begin() + named, x.shape.end());
+  const Index behind = strides[static_cast<std::size_t>(named) - 1];
+  if (std::ssize(indices) / named > kMost / std::max<Index>(1, behind))
+    call.refuse("its result is too large");
+  std::vector<Index> from;
+  for (std::size_t row = 0; row < indices.size(); row += static_cast<std::size_t>(named)) {
+    Index first = 0;
+    for (std::size_t a = 0; a < static_cast<std::size_t>(named); ++a) {
+      const std::int64_t k = indices[row + a], size = x.shape[a], place = k < 0 ? k + size : k;
+      if (place < 0 || place >= size) call.refuse(fmt::format("its index {} is none of {}", k, size));
+      first += place * strides[a];
+    }
+    for (Index b = 0; b < behind; ++b) from.push_back(first + b);
+  }
+  return {moved(x, std::move(shape), from)};
 }
 
 std::vector<Value> array_feature_extractor(const Call& call) {
@@ -420,6 +449,28 @@ std::vector<Value> expand(const Call& call) {
   return {moved(x, std::move(asked), from)};
 }
 
+std::vector<Value> tile(const Call& call) {
+  const Value& x = call.input(0);
+  const auto& repeats = call.integers(1);
+  if (repeats.size() != x.shape.size()) call.refuse("its repeats are not one for each axis");
+  Shape shape = x.shape;
+  for (std::size_t a = 0; a < shape.size(); ++a) {
+    if (repeats[a] < 1 || repeats[a] > kMost || shape[a] > kMost / repeats[a])
+      call.refuse("its result is too large");
+    shape[a] *= repeats[a];
+  }
+  if (count_of(shape) > kMost) call.refuse("its result is too large");
+  require_room(shape, 1);
+  const Shape strides = strides_of(shape), own = strides_of(x.shape);
+  std::vector<Index> from;
+  for (Index k = 0; k < count_of(shape); ++k) {
+    Index place = 0;
+    for (std::size_t a = 0; a < shape.size(); ++a) place += k / strides[a] % shape[a] % x.shape[a] * own[a];
+    from.push_back(place);
+  }
+  return {moved(x, std::move(shape), from)};
+}
+
 constexpr Operator kMovesRows[] = {{"ArrayFeatureExtractor", array_feature_extractor},
                                    {"Cast", cast},
                                    {"Concat", concat},
@@ -427,12 +478,14 @@ constexpr Operator kMovesRows[] = {{"ArrayFeatureExtractor", array_feature_extra
                                    {"Expand", expand},
                                    {"Flatten", flatten},
                                    {"Gather", gather},
+                                   {"GatherND", gather_nd},
                                    {"Identity", identity},
                                    {"Pad", pad},
                                    {"Reshape", reshape},
                                    {"Slice", slice},
                                    {"Split", split},
                                    {"Squeeze", squeeze},
+                                   {"Tile", tile},
                                    {"Transpose", transpose},
                                    {"Unsqueeze", unsqueeze}};
 

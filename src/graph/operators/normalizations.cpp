@@ -65,8 +65,10 @@ std::vector<Value> batch_normalization(const Call& call) {
   return {std::move(made)};
 }
 
-// (x - mean)/sqrt(variance + epsilon) of each group of a sample.
-Value standardized(const Value& x, const Reduction& groups, double epsilon, const Rounding& r) {
+// (x - mean)/sqrt(variance + epsilon) of each group of a sample. `factors_most`: of each sample the largest
+// factor 1/sqrt(..), rounded up.
+Value standardized(const Value& x, const Reduction& groups, double epsilon, const Rounding& r,
+                   Vector* factors_most = nullptr) {
   Value made = blank(x.type, x.shape, x.varies, x.h.rows());
   const auto each = static_cast<double>(groups.each);
   std::vector<Sum> sums, squares;
@@ -97,6 +99,7 @@ Value standardized(const Value& x, const Reduction& groups, double epsilon, cons
       if (!r.exact()) variance.e = (variance.e + (each + 6) * r.v * 2 * top * top) * kUp;
       if (!(each * top * top < r.largest)) variance.e = kInfinite;
       factors[g] = divide({1, 0}, root(add(variance, {epsilon, 0}, r), r), r);
+      if (factors_most != nullptr) (*factors_most)(i) = std::max((*factors_most)(i), factors[g].size());
     }
     for (Index k = 0; k < x.size(); ++k) {
       Ball ball = multiply(subtract(x.at(i, k), means[at(k)], r), factors[at(k)], r);
@@ -125,7 +128,25 @@ void scale_and_shift(const Call& call, Value& made, const Value& scale, const Va
       made.h(i, k) = ball.h;
       made.e(i, k) = ball.h - ball.h == 0 ? ball.e : kInfinite;
     }
-  settle(made);
+}
+
+// What the outputs of a sample are off by in the 2-norm, in real arithmetic. s = sqrt(variance + epsilon) of
+// n numbers changes by ||dx||/sqrt(n) at most, and x/s has a derivative of norm 1/s at most; at the numbers h
+// themselves there is rounding alone.
+template <class Scale>
+Vector normalized_lengths(const Value& x, const Reduction& groups, double epsilon, const Rounding& r,
+                          const Scale& scale_it, double largest_scale) {
+  Vector known = Vector::Constant(x.h.rows(), kInfinite);
+  if (!r.exact() || x.exact()) return known;
+  Vector most = Vector::Zero(x.h.rows());
+  Value center = standardized(x.center(), groups, epsilon, r, &most);
+  scale_it(center);
+  for (Index i = 0; i < known.size(); ++i) {
+    const double s = 1 / most(i) * kDown - x.eps(i) / std::sqrt(static_cast<double>(groups.each)) * kUp;
+    if (s > 0 && center.e.row(i).allFinite())
+      known(i) = (x.eps(i) * largest_scale / s + length_above(center.e.row(i).data(), x.size())) * kUp;
+  }
+  return known;
 }
 
 std::vector<Value> layer_normalization(const Call& call) {
@@ -140,10 +161,18 @@ std::vector<Value> layer_normalization(const Call& call) {
   const bool single = x.type == OnnxType::float64 && static_cast<OnnxType>(stash) != OnnxType::float64;
   if (single && stash != 1) call.refuse(fmt::format("its stash_type {} is not read", stash));
   const Rounding r = rounding_of(call.execution, single ? OnnxType::float32 : x.type);
-  Value made = standardized(x, Reduction(call, x, axes, true),
-                            call.node.number("epsilon", static_cast<double>(1e-5F)), r);
-  scale_and_shift(call, made, constant(call, 1, each), call.has(2) ? &constant(call, 2, each) : nullptr,
-                  [each](Index k) { return k % each; });
+  const Reduction groups(call, x, axes, true);
+  const double epsilon = call.node.number("epsilon", static_cast<double>(1e-5F));
+  const Value& scale = constant(call, 1, each);
+  const auto scale_it = [&](Value& made) {
+    scale_and_shift(call, made, scale, call.has(2) ? &constant(call, 2, each) : nullptr,
+                    [each](Index k) { return k % each; });
+  };
+  Value made = standardized(x, groups, epsilon, r);
+  scale_it(made);
+  double largest = 0;
+  for (Index k = 0; k < scale.size(); ++k) largest = std::max(largest, scale.at(0, k).size());
+  settle(made, normalized_lengths(x, groups, epsilon, r, scale_it, largest));
   return {std::move(made)};
 }
 
@@ -157,6 +186,7 @@ std::vector<Value> instance_normalization(const Call& call) {
                             call.node.number("epsilon", static_cast<double>(1e-5F)), call.rounding(x));
   scale_and_shift(call, made, constant(call, 1, channels), &constant(call, 2, channels),
                   [size](Index k) { return k / size; });
+  settle(made);
   return {std::move(made)};
 }
 

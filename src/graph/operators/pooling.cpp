@@ -81,14 +81,18 @@ std::vector<Value> mean(const Call& call) {
   const bool padding = !all && call.node.integer("count_include_pad", 0) != 0;
   Value made = output(x, w);
   const Rounding r = call.rounding(made);
+  double fewest = kInfinite;
+  RowMatrix here(made.h.rows(), made.h.cols());  // of what is rounded
   each_channel(x, made, w, [&](const double* h, const double* e, double* to, double* error) {
     for (Index k = 0; k < w.count; ++k) {
       Sum sum;
+      double came = 0;
       Index count = 0;
       for (Index cell = 0; cell < w.cells; ++cell) {
         const Index place = w.places[static_cast<std::size_t>(cell * w.count + k)];
         if (place < 0) continue;
         sum += Ball{h[place], e == nullptr ? 0 : e[place]};
+        came += e == nullptr ? 0 : e[place];
         ++count;
       }
       if (padding) count = w.within[static_cast<std::size_t>(k)];
@@ -96,9 +100,19 @@ std::vector<Value> mean(const Call& call) {
       const Ball ball = mean_of(sum, static_cast<double>(count), r);
       to[k] = ball.h;
       error[k] = ball.h - ball.h == 0 ? ball.e : kInfinite;
+      fewest = std::min(fewest, static_cast<double>(count));
+      here.data()[to + k - made.h.data()] =
+          std::max(0.0, error[k] - came * kDown / static_cast<double>(count) * kDown);
     }
   });
-  settle(made);
+  // A mean of k numbers that are off by e together is off by e/sqrt(k) at most; each is in `overlap` of them.
+  Vector known(made.h.rows());
+  for (Index i = 0; i < known.size(); ++i)
+    known(i) = here.row(i).allFinite() ? (std::sqrt(w.overlap / fewest) * kUp * (x.exact() ? 0 : x.eps(i)) +
+                                          length_above(here.row(i).data(), made.size())) *
+                                             kUp
+                                       : kInfinite;
+  settle(made, known);
   return {std::move(made)};
 }
 

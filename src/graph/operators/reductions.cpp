@@ -39,9 +39,7 @@ Ball mean_of(const Sum& sum, double count, const Rounding& r) {
   return r.exact() ? mean : rounded(mean.h, mean.e, sum.size() / count, r, 2);
 }
 
-namespace {
-
-Reduction reduction(const Call& call, const Value& x) {
+Reduction reduction_of(const Call& call, const Value& x) {
   const bool input = call.version >= (call.node.op == "ReduceSum" ? 13 : 18);
   if (input ? call.node.attributes.contains("axes") : call.has(1))
     call.refuse("its axes are given as in another operator set");
@@ -54,22 +52,36 @@ Reduction reduction(const Call& call, const Value& x) {
   return {call, x, axes, call.node.integer("keepdims", 1) != 0};
 }
 
+namespace {
+
 // Lengths are roots of sums of squares.
 template <bool mean, bool squares, bool length = false>
 std::vector<Value> reduced_sum(const Call& call) {
   const Value& x = call.numbers(0);
-  const Reduction to = reduction(call, x);
+  const Reduction to = reduction_of(call, x);
   if (squares && to.count == x.size() && call.node.integer("noop_with_empty_axes", 0) != 0)
     call.refuse("without axes: runtimes differ in whether it squares");
   Value made = blank(x.type, to.shape, x.varies, x.h.rows());
   const Rounding r = call.rounding(made);
   std::vector<Sum> sums;
+  // Of k numbers that are off by e together, their sum is off by sqrt(k) e at most, and so are sums side by
+  // side.
+  const double off_by =
+      (mean ? 1 / std::sqrt(static_cast<double>(to.each)) : std::sqrt(static_cast<double>(to.each)));
+  Vector known(x.h.rows()), here(to.count), came(to.count);
+  std::vector<Sum> centers;  // of lengths, of the numbers h alone
   for (Index i = 0; i < x.h.rows(); ++i) {
     sums.assign(static_cast<std::size_t>(to.count), Sum());
+    centers.assign(length ? sums.size() : 0, Sum());
+    came.setZero();
     for (Index k = 0; k < x.size(); ++k) {
       const Ball one = x.at(i, k);
       sums[static_cast<std::size_t>(to.group[static_cast<std::size_t>(k)])] +=
           squares ? multiply(one, one, r) : one;
+      if (length)
+        centers[static_cast<std::size_t>(to.group[static_cast<std::size_t>(k)])] +=
+            multiply({one.h, 0}, {one.h, 0}, r);
+      came(to.group[static_cast<std::size_t>(k)]) += one.e;
     }
     for (Index k = 0; k < to.count; ++k) {
       const Sum& all = sums[static_cast<std::size_t>(k)];
@@ -77,16 +89,30 @@ std::vector<Value> reduced_sum(const Call& call) {
       const Ball ball = length ? root(whole, r) : whole;
       made.h(i, k) = ball.h;
       made.e(i, k) = ball.h - ball.h == 0 ? ball.e : kInfinite;
+      const double of_came = came(k) * kDown * (mean ? 1 / static_cast<double>(to.each) : 1);
+      here(k) = std::max(0.0, made.e(i, k) - of_came * kDown);
     }
+    if (length && r.exact()) {  // a length changes by that of what is added at most
+      for (Index k = 0; k < to.count; ++k) {
+        const Ball ball = root(centers[static_cast<std::size_t>(k)].result(r), r);
+        here(k) = ball.h - ball.h == 0 ? ball.e : kInfinite;
+      }
+      known(i) = here.allFinite() ? ((x.exact() ? 0 : x.eps(i)) + length_above(here.data(), to.count)) * kUp
+                                  : kInfinite;
+      continue;
+    }
+    known(i) = squares || !here.allFinite()
+                   ? kInfinite
+                   : (off_by * (x.exact() ? 0 : x.eps(i)) + length_above(here.data(), to.count)) * kUp;
   }
-  settle(made);
+  settle(made, known);
   return {std::move(made)};
 }
 
 template <bool smallest>
 std::vector<Value> reduced_extreme(const Call& call) {
   const Value& x = call.numbers(0);
-  const Reduction to = reduction(call, x);
+  const Reduction to = reduction_of(call, x);
   Value made = blank(x.type, to.shape, x.varies, x.h.rows());
   const double sign = smallest ? -1 : 1;
   made.h.setConstant(-kInfinite);
@@ -105,8 +131,7 @@ std::vector<Value> reduced_extreme(const Call& call) {
 
 // exp(x - max) and its sum, along axes; what may be subtracted is any number.
 template <bool logarithm>
-std::vector<Value> softmax(const Call& call) {
-  const Value& x = call.numbers(0);
+Value softmax_of(const Call& call, const Value& x) {
   const bool old = call.version < 13;
   const std::size_t rank = x.shape.size(), axis = call.axis(call.node.integer("axis", old ? 1 : -1), rank);
   std::set<std::size_t> axes{axis};
@@ -146,7 +171,25 @@ std::vector<Value> softmax(const Call& call) {
       made.e(i, k) = ball.h - ball.h == 0 ? ball.e : kInfinite;
     }
   }
-  settle(made);
+  return made;  // not settled
+}
+
+// Its derivative, the covariance of a unit vector that is drawn, has norm 1/2 at most: v^T J v is the
+// variance of v_k, which is (max v - min v)^2/4 or less.
+template <bool logarithm>
+std::vector<Value> softmax(const Call& call) {
+  const Value& x = call.numbers(0);
+  Value made = softmax_of<logarithm>(call, x);
+  Vector known;
+  if (!logarithm && !x.exact() && call.rounding(made).exact()) {
+    const Value center = softmax_of<logarithm>(call, x.center());
+    known.resize(x.h.rows());
+    for (Index i = 0; i < known.size(); ++i)
+      known(i) = center.e.row(i).allFinite()
+                     ? (x.eps(i) / 2 + length_above(center.e.row(i).data(), x.size())) * kUp
+                     : kInfinite;
+  }
+  settle(made, known);
   return {std::move(made)};
 }
 

@@ -170,6 +170,22 @@ class Mixer(nn.Module):
         return self.end(h.mean(1))
 
 
+class Attention(nn.Module):
+    """Patches of the image that look at each other: two blocks of a transformer, and a token for the class."""
+
+    def __init__(self, norm_first):
+        super().__init__()
+        self.embed, self.end = nn.Conv2d(1, 12, 2, 2), nn.Linear(12, 10)
+        self.token, self.place = nn.Parameter(torch.zeros(1, 1, 12)), nn.Parameter(torch.randn(1, 17, 12) / 4)
+        block = nn.TransformerEncoderLayer(12, 3, 20, 0.1, "gelu", batch_first=True, norm_first=norm_first)
+        self.blocks = nn.TransformerEncoder(block, 2, enable_nested_tensor=False)
+
+    def forward(self, x):
+        h = self.embed(x).flatten(2).transpose(1, 2)
+        h = torch.cat([self.token.expand(h.shape[0], -1, -1), h], 1) + self.place
+        return self.end(self.blocks(h)[:, 0])
+
+
 class Slices(nn.Module):
     """Parts of the input on ways of their own."""
 
@@ -226,6 +242,8 @@ def networks():
     yield "cnn_resnet", "cnn", resnet(), image
     yield "cnn_signals", "cnn", signals(), [1, 64]
     yield "cnn_mixer", "cnn", Mixer(), image
+    yield "attention_norm_first", "attention", Attention(True), image
+    yield "attention_norm_last", "attention", Attention(False), image
     yield "refused_transposed", "refused", transposed(), image
 
 

@@ -508,6 +508,9 @@ class Run:
     def Gather(self, x, where, axis=0):
         return np.take(x, where, axis)
 
+    def GatherND(self, x, where, batch_dims=0):
+        return x[tuple(np.moveaxis(where, -1, 0))]
+
     def Pad(self, x, widths=None, fill=None, along=None, mode=b"constant", pads=None, value=0.0):
         widths = [int(p) for p in (widths if pads is None else pads)]
         if mode != b"constant":

@@ -213,6 +213,28 @@ class Draw:
             if self.chance(0.7):
                 self.h = self.node("Add", self.h, self.constant(width))
 
+    def attend(self):
+        """Products of two tensors of the samples: softmax(h h^T) h, or h^T h."""
+        v = self.value()
+        if v.ndim < 3:
+            raise Unfit
+        perm = [*range(v.ndim - 2), v.ndim - 1, v.ndim - 2]
+        if self.chance(0.2):
+            self.h = self.node("MatMul", self.node("Transpose", self.h, perm=perm), self.h)
+            return
+        one = self.node("MatMul", self.h, self.constant(v.shape[-1], v.shape[-1])) if self.chance(0.5) else self.h
+        scores = self.node("MatMul", one, self.node("Transpose", self.h, perm=perm))
+        if self.opset >= 13:
+            scores = self.node("Softmax", scores, axis=-1)
+        else:
+            scores = self.node("Tanh", scores)
+        self.h = self.node("MatMul", scores, self.h)
+
+    def add_several(self):
+        if self.dtype == np.float64 and self.opset < 8:
+            raise Unfit
+        self.h = self.node("Sum", *self.r.permutation([self.h, *(self.beside() for _ in range(self.r.integers(3)))]))
+
     def filter(self):
         v = self.value()
         rank = v.ndim - 2
@@ -450,9 +472,10 @@ class Draw:
         assert self.dtype == was
         self.h = self.node("Cast", self.node(str(self.r.choice(["Neg", "Abs", "Tanh"])), wide), to=kind)
 
-    STEPS = {unary: 20, clip: 3, prelu: 2, arithmetic: 8, divide: 3, power: 2, root: 2, dense: 12, filter: 10, pool: 7,
-             normalize: 6, reduce: 6, concat: 4, split: 3, slice: 3, gather: 3, pad: 3, reshape: 4, transpose: 4,
-             around: 2, unsqueeze: 2, squeeze: 2, flatten: 2, dropout: 1, cast: 1}  # fmt: skip
+    STEPS = {unary: 20, clip: 3, prelu: 2, arithmetic: 8, add_several: 2, divide: 3, power: 2, root: 2, dense: 12,
+             attend: 4, filter: 10, pool: 7, normalize: 6, reduce: 6, concat: 4, split: 3, slice: 3, gather: 3, pad: 3,
+             reshape: 4, transpose: 4, around: 2, unsqueeze: 2, squeeze: 2, flatten: 2, dropout: 1,
+             cast: 1}  # fmt: skip
 
     # ---- the whole ----
 
