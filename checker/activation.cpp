@@ -29,12 +29,26 @@ Ball hull(const Ball& x, const Ball& y) {
 }
 
 Ball one() { return 1; }
+Ball unbounded() {
+  return Ball::make([](arb_t z) { arb_zero_pm_inf(z); });
+}
+
+// z (1 + tanh(t))/2, t = sqrt(2/pi) (z + 0.044715 z^3), the factor being that double.
+Ball gelu_tanh_argument(const Ball& z) {
+  return sqrt(Ball(2) / Ball::pi()) * (z + Ball(0.044715) * z * square(z));
+}
+Ball gelu_tanh(const Ball& z) { return z * (Ball(1) + tanh(gelu_tanh_argument(z))) / Ball(2); }
+Ball gelu_tanh_derivative(const Ball& z) {
+  const Ball t = gelu_tanh_argument(z),
+             slope = sqrt(Ball(2) / Ball::pi()) * (Ball(1) + Ball(3) * Ball(0.044715) * square(z));
+  return (Ball(1) + tanh(t)) / Ball(2) + z * slope / (Ball(2) * square(cosh(t)));
+}
 
 const Smooth kSmooth[] = {
     {"identity", [](const Ball& z) { return z; }, [](const Ball&) { return one(); }, one,
      [] { return Ball(0); }},
     {"quadratic", [](const Ball& z) { return square(z) / Ball(2); }, [](const Ball& z) { return z; },
-     [] { return Ball::make([](arb_t z) { arb_zero_pm_inf(z); }); }, one},
+     unbounded, one},
     {"sin", sin, cos, one, one},
     {"erf", erf, [](const Ball& z) { return Ball(2) * exp(-square(z)) / sqrt(Ball::pi()); },
      [] { return Ball(2) / sqrt(Ball::pi()); },
@@ -48,6 +62,7 @@ const Smooth kSmooth[] = {
     // phi'' = (2 - z^2) normal(z)
     {"gelu", [](const Ball& z) { return z * normal_cdf(z); }, gelu_derivative,
      [] { return gelu_derivative(sqrt(Ball(2))); }, [] { return Ball(2) / root_two_pi(); }},
+    {"gelu_tanh", gelu_tanh, gelu_tanh_derivative, unbounded, unbounded},
     // sup |phi'| = 1.09983932012288669.., where z tanh(z/2) = 2
     {"silu", [](const Ball& z) { return z * sigmoid(z); }, silu_derivative,
      [] { return Ball(1.0998393201228872); }, [] { return Ball(0.5); }},

@@ -109,6 +109,9 @@ ArrayFile file_of(const std::string& name, const Json& json) {
     o.fail("sha256 is not of 64 hexadecimal digits in small letters");
   }
   if (o.has("offset")) {
+    if (file.file.ends_with(".npy")) {
+      o.fail("offset is there, and numpy's header says where its array begins");
+    }
     file.offset = o.count("offset");
   }
   return file;

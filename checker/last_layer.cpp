@@ -9,18 +9,38 @@
 
 namespace check {
 
+namespace {
+
+// The affine node that moves, behind which constants alone are added.
+std::size_t place_of_last(const Network& network, const Object& o) {
+  const std::vector<Node>& nodes = network.nodes();
+  const std::size_t place = o.has("node") ? o.count("node") : nodes.size() - 1;
+  if (place >= nodes.size() || nodes[place].op != "affine") {
+    o.fail("the last node, or the one that is named, is not affine");
+  }
+  // Three by three: a constant, what was there before it, and their sum.
+  for (std::size_t k = place + 1; k < nodes.size(); k += 3) {
+    if (k + 2 >= nodes.size() || nodes[k].op != "constant" || nodes[k + 1].op != "take" ||
+        nodes[k + 1].from != k || nodes[k + 2].op != "add" || nodes[k + 2].from != k + 1) {
+      o.fail("behind the node that is named there is more than sums with constants");
+    }
+  }
+  return place;
+}
+
+}  // namespace
+
 // Outputs are Z A^T, Z known as doubles within `off` (Frobenius): s_min(Z) >= sqrt(lambda_min of what is
 // stored) - off.
 std::string check_last_layer(const Folder& folder, const Json& claim, const std::string& where) {
-  const Object o(claim, where,
-                 {"kind", "text", "network", "points", "lambda_min", "targets", "radius", "step"});
+  const Object o(
+      claim, where,
+      {"kind", "text", "network", "points", "lambda_min", "targets", "radius", "step", "bias_stays", "node"});
   const Bits bits(std::max<slong>(precision, 160));
   const Points points(folder, o.text("points"));
   const Network network(folder, o.text("network"), points.dimension());
-  const Node& last = network.nodes().back();
-  if (last.op != "affine") {
-    o.fail("the last node is not affine");
-  }
+  const std::size_t place = place_of_last(network, o);
+  const Node& last = network.nodes()[place];
   if (last.weight == last.bias) {
     o.fail("the last weights are the bias too");
   }
@@ -41,7 +61,8 @@ std::string check_last_layer(const Folder& folder, const Json& claim, const std:
     }
   }
   const Distinct distinct(points);
-  const std::size_t n = distinct.size(), columns = last.in + (last.biases.empty() ? 0 : 1);
+  const std::size_t n = distinct.size(),
+                    columns = last.in + (last.biases.empty() || o.truth("bias_stays") ? 0 : 1);
   std::vector<double> z(n * columns);
   std::vector<Balls> outputs;
   Ball squares;
@@ -51,7 +72,7 @@ std::string check_last_layer(const Folder& folder, const Json& claim, const std:
       progress.at(i);
       std::vector<Balls> values = network.run(points.row(distinct.first[i]));
       outputs.push_back(values.back());
-      Balls& h = values[values.size() - 2];
+      Balls& h = values[place];
       if (columns > last.in) {
         h.emplace_back(1.0);
       }

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "steps.hpp"
 #include "verdict.hpp"
 
 namespace check {
@@ -75,9 +76,6 @@ Object keys_of(const Json& json, const std::string& where, const std::string& op
   if (op == "blocks") {
     return {json, where, {"op", "weight", "bias", "back", "activation"}};
   }
-  if (op == "add") {
-    return {json, where, {"op", "node"}};
-  }
   if (op == "append") {
     return {json, where, {"op", "value"}};
   }
@@ -119,11 +117,17 @@ Network::Network(const Folder& folder, const std::string& name, std::size_t inpu
   for (const Json& json : list) {
     Node node;
     const std::string here = where_ + ": node " + std::to_string(nodes_.size());
-    node.op =
-        Object(json, here, {"op", "weight", "bias", "trained", "activation", "by", "node", "value", "back"})
-            .text("op");
-    const Object o = keys_of(json, here, node.op);
+    node.op = Object(json, here,
+                     {"op", "weight", "bias", "trained", "activation", "by", "node", "value", "back",
+                      "values", "places", "inner", "columns", "function"})
+                  .text("op");
     node.in = node.out = sizes.back();
+    if (read_step(folder, json, here, sizes, node)) {
+      sizes.push_back(node.out);
+      nodes_.push_back(std::move(node));
+      continue;
+    }
+    const Object o = keys_of(json, here, node.op);
     if (node.op == "affine") {
       read_affine(folder, o, node, moving);
     } else if (node.op == "activation" || node.op == "blocks") {
@@ -133,16 +137,6 @@ Network::Network(const Folder& folder, const std::string& name, std::size_t inpu
       }
     } else if (node.op == "scale") {
       node.number = o.number("by");
-    } else if (node.op == "add") {
-      const Json& from = o.at("node");
-      if (!from.is_number_integer() || from.get<std::int64_t>() < -1 ||
-          from.get<std::int64_t>() >= static_cast<std::int64_t>(nodes_.size())) {
-        o.fail("node is not the number of an earlier one");
-      }
-      node.from = static_cast<std::size_t>(from.get<std::int64_t>() + 1);
-      if (sizes[node.from] != node.in) {
-        o.fail("the two parts of a sum are not of one size");
-      }
     } else if (node.op == "subtract") {
       node.by = o.text("by");
       node.step = subtract_step(folder.reals(node.by), node.in, appended, here);
@@ -183,6 +177,10 @@ std::vector<Balls> Network::run(Balls point) const {
   values.reserve(nodes_.size() + 1);
   values.push_back(std::move(point));
   for (const Node& node : nodes_) {
+    if (std::optional<Balls> made = step_of(node, values)) {
+      values.push_back(*std::move(made));
+      continue;
+    }
     Balls h = node.op == "affine" ? apply_affine(node, values.back()) : values.back();
     if (node.op == "activation") {
       for (Ball& x : h) {
@@ -193,10 +191,6 @@ std::vector<Balls> Network::run(Balls point) const {
     } else if (node.op == "scale") {
       for (Ball& x : h) {
         x *= Ball(node.number);
-      }
-    } else if (node.op == "add") {
-      for (std::size_t j = 0; j < h.size(); ++j) {
-        h[j] += values[node.from][j];
       }
     } else if (node.step) {
       apply(*node.step, h, where_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,14 +13,18 @@ namespace check {
 // One node of a network; `op` says which of the fields count.
 struct Node {
   std::string op;
-  std::string weight, bias, by;  // names of arrays
-  Balls weights, biases, back;   // exact
+  std::string weight, bias, by, function;  // names of arrays, and of a function
+  Balls weights, biases, back;             // exact
   bool moves = false, bias_moves = false;
   std::optional<Activation> activation;
   double number = 0;         // of scale
-  std::size_t from = 0;      // of add: the node's output that is added, counted from 1; 0 is the point
+  std::size_t from = 0;      // another node whose output it takes, counted from 1; 0 is the point
   std::optional<Step> step;  // of subtract, multiply and append
   std::size_t in = 0, out = 0;
+  // Of nodes of graphs: places of the input, inner x columns, -1 for none; or the sizes of a product's
+  // matrices.
+  std::vector<std::int64_t> places;
+  std::size_t inner = 0, columns = 0;
 };
 
 class Network {

@@ -23,7 +23,7 @@ struct CertifyArguments {
   ReadOptions read;
   CertifyOptions certify;
   std::vector<std::string> require;
-  bool json = false, stream = false;
+  bool json = false, stream = false, copy_points = false;
   Index block = 64;
 };
 
@@ -71,8 +71,10 @@ void run_certify(const CertifyArguments& options, Session& session) {
   const std::unique_ptr<Engine> engine = session.engine(session, options.device, options.block);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
-  if (!options.out.empty())
+  if (!options.out.empty()) {
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
+    folder->copy_points(options.copy_points);
+  }
 
   progress.stage("reading " + options.source);
   const Dataset data = points_of(options, settings);
@@ -117,6 +119,7 @@ void add_certify(Command& command, Session& session) {
           "Do the heavy work with LibTorch on cpu, cuda, cuda:N, or auto: a GPU where there is one [none]")
       .type_name("DEVICE");
   command.option("--out", o.out, "Write a run folder: manifest, result, figures [none]");
+  add_copy_points(command, o.copy_points);
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss certify digits --classes 3,8",
                     "zeroloss certify table.csv --target price --out runs/kernel",

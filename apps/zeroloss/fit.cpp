@@ -24,7 +24,7 @@ struct FitArguments {
   ReadOptions read;
   FitOptions fit;
   std::vector<std::string> require;
-  bool json = false;
+  bool json = false, copy_points = false;
 };
 
 void check_fit(const std::vector<std::string>& properties, const std::string& status, Session& session) {
@@ -57,7 +57,10 @@ void run_fit(const FitArguments& options, Session& session) {
   begin_at(options, settings, progress);
   std::optional<RunFolder> folder;
   if (!options.out.empty() && !finished) {
-    folder.emplace(options.out, settings.resume);
+    {
+      folder.emplace(options.out, settings.resume);
+      folder->copy_points(options.copy_points);
+    }
     settings.checkpoint = folder->file("checkpoint.safetensors");
   }
   progress.stage("reading " + options.source);
@@ -130,6 +133,7 @@ void add_fit(Command& command, Session& session) {
       .one_of({"certified", "converged"})
       .repeated();
   command.option("--out", o.out, "Write a run folder: model, curve, result, manifest [none]");
+  add_copy_points(command, o.copy_points);
   command.flag("--resume", o.fit.resume, "Go on with an interrupted run of the same --out [off]")
       .not_in_config();
   command.flag("--json", o.json, "Print one JSON object [off]");

@@ -16,7 +16,7 @@ struct MemorizeArguments {
   ReadOptions read;
   MemorizeOptions memorize;
   std::vector<std::string> require;
-  bool json = false;
+  bool json = false, copy_points = false;
 };
 
 void run_memorize(const MemorizeArguments& options, Session& session) {
@@ -24,8 +24,10 @@ void run_memorize(const MemorizeArguments& options, Session& session) {
   settings.seed = options.read.seed;
   auto progress = session.progress();
   std::optional<RunFolder> folder;
-  if (!options.out.empty())
+  if (!options.out.empty()) {
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
+    folder->copy_points(options.copy_points);
+  }
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
   MemorizeResult result = memorize(data, settings, progress);
@@ -55,6 +57,7 @@ void add_memorize(Command& command, Session& session) {
       .one_of({"memorized"})
       .repeated();
   command.option("--out", o.out, "Write a run folder: model, margins, result, manifest [none]");
+  add_copy_points(command, o.copy_points);
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss memorize digits", "zeroloss memorize table.csv --target price --out runs/exact",
                     "zeroloss memorize digits --labels random --precision float32"});

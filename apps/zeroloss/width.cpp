@@ -19,7 +19,7 @@ struct WidthArguments {
   ReadOptions read;
   WidthOptions width;
   std::vector<std::string> require;
-  bool json = false;
+  bool json = false, copy_points = false;
 };
 
 // "proved<=64": which row has to be there, and its largest width.
@@ -56,8 +56,10 @@ void run_width(const WidthArguments& options, Session& session) {
   settings.seed = options.read.seed;
   auto progress = session.progress();
   std::optional<RunFolder> folder;
-  if (!options.out.empty())
+  if (!options.out.empty()) {
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
+    folder->copy_points(options.copy_points);
+  }
   progress.stage("reading " + options.source);
   const Dataset data = read_dataset(options.source, options.read);
   WidthResult result = width(data, settings, progress);
@@ -86,6 +88,7 @@ void add_width(Command& command, Session& session) {
       .check(check_width_property, "PROPERTY")
       .repeated();
   command.option("--out", o.out, "Write a run folder: rows, widths, figures, manifest [none]");
+  add_copy_points(command, o.copy_points);
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss width digits --classes 3,8",
                     "zeroloss width table.csv --target price --out runs/width",

@@ -222,8 +222,18 @@ ProvedNetwork judge_outputs(const NetworkOutputs& network, const Dataset& data, 
   return p;
 }
 
+namespace {
+
+std::string without_bounds(const ProvedNetwork& p) {
+  return p.outputs.f.allFinite()
+             ? "nothing is proved of its outputs: what they may be off by has no bound here"
+             : "outputs are beyond the range of numbers";
+}
+
+}  // namespace
+
 std::string labels_of(const ProvedNetwork& p, Index n) {
-  if (!std::isfinite(p.output_error)) return "outputs are beyond the range of numbers";
+  if (p.right + p.wrong == 0 && !std::isfinite(p.output_error)) return without_bounds(p);
   if (p.right == n && n == 1)
     return fmt::format("its label right with a margin of at least {}, proved",
                        decimal(p.margin, 3, Rounding::down));
@@ -268,7 +278,7 @@ std::string better_order(const NetworkOutputs& network, const Dataset& data, con
 
 std::string said_of(const ProvedNetwork& p, Task task, Index n) {
   if (task == Task::classification) return labels_of(p, n);
-  if (!std::isfinite(p.largest_error)) return "outputs are beyond the range of numbers";
+  if (!std::isfinite(p.largest_error)) return without_bounds(p);
   return fmt::format("every target within {}, proved", decimal(p.largest_error, 3, Rounding::up));
 }
 

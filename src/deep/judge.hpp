@@ -81,4 +81,7 @@ bool asked_for(const GraphNetwork& graph);
 /// Of classes or numbers: labels_of(), or how far every target is off at most.
 std::string said_of(const ProvedNetwork& p, Task task, Index n);
 
+/// What the last layer alone can do beside a graph.
+std::string of_last_layer(const ProvedNetwork& p, Index n_distinct);
+
 }  // namespace zeroloss::internal

@@ -152,7 +152,9 @@ MovedGraph polished_last_layer(const GraphNetwork& graph, const LastLayerProof& 
   return with_last_map_moved(graph, proof.features, change.transpose());
 }
 
-std::string of_last_layer(const ProvedNetwork& p, Index n_distinct) {
+}  // namespace
+
+std::string internal::of_last_layer(const ProvedNetwork& p, Index n_distinct) {
   if (!p.certificate.exists) return "no exact network is proved beside it";
   return fmt::format(
       "any labels of {} can be had exactly by its last layer alone, these by moving it {} or less, "
@@ -161,6 +163,8 @@ std::string of_last_layer(const ProvedNetwork& p, Index n_distinct) {
       n_distinct == 1 ? "this point" : fmt::format("these {} points", with_commas(n_distinct)),
       decimal(p.certificate.radius, 3, Rounding::up));
 }
+
+namespace {
 
 ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const ProveOptions& options,
                         Progress& progress) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "zeroloss/base/digest.hpp"
@@ -45,14 +47,52 @@ std::string Claims::matrix(const std::string& name, const RowMatrix& numbers) {
              sizeof(double) * static_cast<std::size_t>(numbers.size()));
 }
 
+namespace {
+
+template <class T>
+bool holds(const RowMatrix& X) {
+  for (const double x : X.reshaped<Eigen::RowMajor>())
+    if (!(x >= std::numeric_limits<T>::lowest() && x <= std::numeric_limits<T>::max()) ||
+        static_cast<double>(static_cast<T>(x)) != x || (x == 0 && std::signbit(x)))
+      return false;
+  return true;
+}
+
+std::size_t bytes_each(const RowMatrix& X) { return holds<std::uint8_t>(X) ? 1 : holds<float>(X) ? 4 : 8; }
+
+template <class T>
+std::vector<T> as(const RowMatrix& X) {
+  std::vector<T> all;
+  all.reserve(static_cast<std::size_t>(X.size()));
+  for (const double x : X.reshaped<Eigen::RowMajor>()) all.push_back(static_cast<T>(x));
+  return all;
+}
+
+}  // namespace
+
+std::string Claims::point_array(const std::string& name, const RowMatrix& X) {
+  if (file_ && (&X == of_file_ || X == *of_file_)) {
+    arrays_[name] = file_->array;
+    in_file_ = name;
+    return name;
+  }
+  const std::vector<Index> shape{X.rows(), X.cols()};
+  const std::size_t each = bytes_each(X), bytes = each * static_cast<std::size_t>(X.size());
+  if (each == 1) return put(name, "uint8", shape, as<std::uint8_t>(X).data(), bytes);
+  if (each == 4) return put(name, "float32", shape, as<float>(X).data(), bytes);
+  return matrix(name, X);
+}
+
 std::string Claims::vector(const std::string& name, const Vector& numbers) {
   return put(name, "float64", {numbers.size()}, numbers.data(),
              sizeof(double) * static_cast<std::size_t>(numbers.size()));
 }
 
-std::string Claims::integers(const std::string& name, const std::vector<Index>& numbers) {
+std::string Claims::integers(const std::string& name, const std::vector<Index>& numbers, Index rows) {
   static_assert(sizeof(Index) == sizeof(std::int64_t));
-  return put(name, "int64", {std::ssize(numbers)}, numbers.data(), sizeof(Index) * numbers.size());
+  const Index count = std::ssize(numbers);
+  return put(name, "int64", rows > 0 ? std::vector<Index>{rows, count / rows} : std::vector<Index>{count},
+             numbers.data(), sizeof(Index) * numbers.size());
 }
 
 std::string Claims::pairs(const std::string& name, const std::vector<std::pair<Index, Index>>& numbers) {
@@ -64,7 +104,14 @@ std::string Claims::pairs(const std::string& name, const std::vector<std::pair<I
 std::string Claims::points(const std::string& name, const std::string& array, Json steps,
                            const std::vector<Index>* rows) {
   Json one{{"array", array}};
-  if (rows != nullptr) one["rows"] = integers(name + "_rows", *rows);
+  if (!in_file_.empty() && array == in_file_ && !file_->rows.empty()) {
+    std::vector<Index> of_file;
+    if (rows != nullptr)
+      for (const Index row : *rows) of_file.push_back(file_->rows[static_cast<std::size_t>(row)]);
+    one["rows"] = integers(name + "_rows", rows != nullptr ? of_file : file_->rows);
+  } else if (rows != nullptr) {
+    one["rows"] = integers(name + "_rows", *rows);
+  }
   if (!steps.is_null()) one["steps"] = std::move(steps);
   points_[name] = std::move(one);
   return name;
@@ -170,9 +217,22 @@ std::string Claims::network(const std::string& name, const DeepNetwork& network,
   return this->network(name, std::move(nodes));
 }
 
+bool Claims::copies(const RowMatrix& X) const {
+  return folder_.copies_points() ||
+         static_cast<double>(bytes_each(X)) * static_cast<double>(X.size()) <= kMost;
+}
+
 bool Claims::leaves_out(const Dataset& data) {
-  const double bytes = 8.0 * static_cast<double>(data.n()) * static_cast<double>(data.d());
-  return leaves_out(data.stored ? std::max(bytes, kMost + 1) : bytes, "points");
+  if (data.stored)
+    return leaves_out(
+        std::max(8.0 * static_cast<double>(data.n()) * static_cast<double>(data.d()), kMost + 1), "points");
+  if (copies(data.X)) return false;
+  if (!file_) file_ = point_file(data);
+  of_file_ = &data.X;
+  if (file_) return false;
+  leaves_out(static_cast<double>(bytes_each(data.X)) * static_cast<double>(data.X.size()), "points");
+  note_ += ", unless all are asked for";
+  return true;
 }
 
 bool Claims::leaves_out(double bytes, const std::string& what) {

@@ -1,8 +1,11 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.hpp"
+#include "present/point_file.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/base/run.hpp"
 #include "zeroloss/base/text.hpp"
 #include "zeroloss/data/dataset.hpp"
@@ -21,8 +24,12 @@ class Claims {
 
   /// Returns the name, which is what claims call the array.
   std::string matrix(const std::string& name, const RowMatrix& numbers);
+  /// The same of points, in the smallest type that has all of their numbers, or as the file that leaves_out()
+  /// found them in.
+  std::string point_array(const std::string& name, const RowMatrix& X);
   std::string vector(const std::string& name, const Vector& numbers);
-  std::string integers(const std::string& name, const std::vector<Index>& numbers);
+  /// Of one size, or of so many rows.
+  std::string integers(const std::string& name, const std::vector<Index>& numbers, Index rows = 0);
   std::string pairs(const std::string& name, const std::vector<std::pair<Index, Index>>& numbers);
 
   /// Points as rows; `steps`: what is done to each of them, in order. Returns the name.
@@ -41,11 +48,30 @@ class Claims {
   /// A claim with the line that was printed; its keys are filled in by the caller.
   Json& add(const std::string& kind, const std::string& text);
 
-  /// Whether the points of the data are too many to be copied: then there are no claims, and claims.json says
-  /// why.
+  /// Whether the points of the data are too many to be copied, and in no file that another program reads:
+  /// then there are no claims, and claims.json says why.
   bool leaves_out(const Dataset& data);
+  bool copies_all() const { return folder_.copies_points(); }  ///< points, however many
+  /// Whether these points are copied.
+  bool copies(const RowMatrix& X) const;
   /// Whether so many bytes of these are too many to be copied, likewise.
   bool leaves_out(double bytes, const std::string& what);
+
+  /// What `make` returns, which puts arrays and networks here; where it throws DataError none of it stays,
+  /// the note says why, and there is nothing.
+  template <class F>
+  auto attempt(const F& make) -> std::optional<decltype(make())> {
+    const Json arrays = arrays_, networks = networks_;
+    const std::size_t bytes = bytes_.size();
+    try {
+      return make();
+    } catch (const DataError& error) {
+      arrays_ = arrays, networks_ = networks;
+      bytes_.resize(bytes);
+      note_ = error.what();
+      return {};
+    }
+  }
 
   /// Writes claims.json, if there is something to say.
   void write();
@@ -56,6 +82,9 @@ class Claims {
 
   RunFolder& folder_;
   Json arrays_ = Json::object(), points_ = Json::object(), networks_ = Json::object();
+  std::optional<PointFile> file_;       // that the points are in
+  std::string in_file_;                 // which of the arrays that is
+  const RowMatrix* of_file_ = nullptr;  // the points themselves
   std::vector<Json> claims_;
   std::string bytes_, note_;
 };

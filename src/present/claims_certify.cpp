@@ -65,7 +65,7 @@ void claim_certify(Claims& claims, const Dataset& data, const CertifyOptions& op
                    const CertifyResult& r) {
   if (claims.leaves_out(data)) return;
   const RowOf row(data);
-  const std::string x = claims.matrix("points", data.X);
+  const std::string x = claims.point_array("points", data.X);
   const Standardization& standard = standardization_for(data, options.normalize);
   const Json steps = steps_to_points(claims, standard, r.center);
   claims.points("all", x, steps);

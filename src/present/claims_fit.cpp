@@ -52,7 +52,7 @@ void claim_deep(Claims& claims, const Dataset& data, const FitResult& r, const D
       c.kind, said(r.outputs[k], fmt::format("an exact network is proved to lie within {} of these weights",
                                              decimal(c.radius, 3, Rounding::up))));
   claim["network"] = name;
-  claim["points"] = claims.points("data", claims.matrix("points", data.X), {});
+  claim["points"] = claims.points("data", claims.point_array("points", data.X), {});
   claim["targets"] = claims.matrix("targets" + number, Y);
   claim["radius"] = hexadecimal(c.radius);
   if (c.kind != "descent") return;
@@ -66,7 +66,7 @@ void claim_fit(Claims& claims, const Dataset& data, const FitOptions& options, c
   if (!r.conflicts.empty() && !claims.leaves_out(data)) {
     const UnitPoints points = unit_points(data, options.center, options.normalize);
     claim_conflicts(claims,
-                    claims.points("divided", claims.matrix("points", data.X),
+                    claims.points("divided", claims.point_array("points", data.X),
                                   steps_to_points(claims, points.standardization, points.center)),
                     data, r.conflicts, "zero loss is impossible: " + conflict_text(r.conflicts));
   }
@@ -81,7 +81,7 @@ void claim_fit(Claims& claims, const Dataset& data, const FitOptions& options, c
   }
   if (r.deep) return;
   const Network& network = r.network;
-  claims.points("data", claims.matrix("points", data.X),
+  claims.points("data", claims.point_array("points", data.X),
                 steps_to_points(claims, network.standardization, network.center));
   const Matrix Y = targets(data);
   std::optional<TrainingSet> set;

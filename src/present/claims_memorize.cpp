@@ -46,7 +46,7 @@ void claim_memorize(Claims& claims, const Dataset& data, const MemorizeResult& r
   if (r.status != MemorizeStatus::memorized || !r.network || data.task != Task::classification ||
       data.stored || claims.leaves_out(8 * static_cast<double>(r.network->parameters()), "weights"))
     return;
-  const bool all = 8 * static_cast<double>(data.X.size()) <= Claims::kMost;
+  const bool all = claims.copies_all() || 8 * static_cast<double>(data.X.size()) <= Claims::kMost;
   std::vector<Index> rows;
   for (Index i = 0; i < data.n(); i += all ? 1 : std::max<Index>(1, data.n() / kSome)) rows.push_back(i);
   RowMatrix X = all ? data.X : RowMatrix(data.X(rows, Eigen::all));
@@ -60,7 +60,7 @@ void claim_memorize(Claims& claims, const Dataset& data, const MemorizeResult& r
       claims.add("memorised", all ? r.conclusion
                                   : fmt::format("right at {} of the {} points", std::ssize(rows), data.n()));
   claim["network"] = network;
-  claim["points"] = claims.points("data", claims.matrix("points", X), {});
+  claim["points"] = claims.points("data", claims.point_array("points", X), {});
   claim["labels"] = claims.integers("labels", labels);
 }
 

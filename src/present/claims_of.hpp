@@ -37,8 +37,22 @@ void claim_memorize(Claims& claims, const Dataset& data, const MemorizeResult& r
 /// Claims of the exact factorisations at the last depth.
 void claim_linear(Claims& claims, const LinearResult& r);
 
-/// Of labels and networks beside weights. Where the file is no network of layers, or what was read is only
-/// near it, its labels are claims that name the file, which is not what another program reads.
+/// A network of nodes, by its name.
+struct ClaimedGraph {
+  std::string name;
+  double products = 0;  ///< that a sample takes
+  Index last = -1;      ///< the node that is the last linear map, if nothing but constants is added behind it
+  Index last_inputs = 0;
+  bool last_bias = false;
+};
+
+/// A graph at points of d numbers as a network of nodes, what it computes in exact arithmetic; `less` is
+/// subtracted from its outputs. Throws DataError, naming the node, where that is not written.
+ClaimedGraph claim_graph(Claims& claims, const std::string& name, const GraphNetwork& network, Index d,
+                         double less);
+
+/// Of labels and networks beside weights. Where a graph is not written as nodes, what is said of it are
+/// claims that name the file, which is not what another program reads.
 void claim_prove(Claims& claims, const std::string& model, const ReadNetwork& network, const Dataset& data,
                  const ProveOptions& options, const ProveResult& r);
 

@@ -122,7 +122,7 @@ void claim_theorems(Claims& claims, const std::string& points, const Dataset& da
 
 void claim_width(Claims& claims, const Dataset& data, const WidthOptions& options, const WidthResult& r) {
   if (claims.leaves_out(data)) return;
-  claims.points("data", claims.matrix("points", data.X),
+  claims.points("data", claims.point_array("points", data.X),
                 steps_to_points(claims, standardization_for(data, options.normalize), r.center));
   claim_conflicts(claims, "data", data, r.conflicts, r.conclusion);
   claim_rows(claims, "data", data, r.activation, options.center, options.normalize, r.rows, r.rank,

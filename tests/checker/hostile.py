@@ -161,6 +161,7 @@ class Hostile(unittest.TestCase):
             {"sha256": "Z" * 64},
             {"offset": -1},
             {"offset": 2**63, "file": "x.raw"},
+            {"offset": 0},
             {"more": 1},
             {"external": 1},
             {"file": 3},
@@ -236,6 +237,78 @@ class Hostile(unittest.TestCase):
             [{"op": "multiply", "by": "w"}],
             [{**affine, "trained": ["weight", "weight"]}],
             [3],
+        ):
+            with self.subTest(nodes=nodes):
+                self.run_.network("net", nodes)
+                self.refused()
+
+    def test_nodes_of_graphs(self):
+        self.run_.array("one", [0, 2], "int64")
+        self.run_.array("two", [[0, 1], [1, 2], [2, -1]], "int64")
+        self.run_.array("far", [[0, 3], [0, 0], [0, 0]], "int64")
+        self.run_.array("low", [0, -2], "int64")
+        self.run_.claim("labels", points="p", network="net", labels="labels", right="all")
+        pick, columns = {"op": "pick", "places": "one"}, {"op": "columns", "weight": "w", "places": "two"}
+        for nodes in (
+            [{"op": "take"}],
+            [{"op": "take", "node": 0}],
+            [{"op": "take", "node": True}],
+            [{"op": "join", "node": 1}],
+            [{**pick, "places": "two"}],
+            [{**pick, "places": "low"}],
+            [{**pick, "places": "x"}],
+            [{"op": "largest", "places": "one"}],
+            [{"op": "total", "places": "far"}],
+            [{**columns, "places": "far"}],
+            [{**columns, "places": "one"}],
+            [{**columns, "weight": "x", "places": "one"}],
+            [{**columns, "bias": "x"}],
+            [{**columns, "trained": ["weight"]}],
+            [pick, {"op": "times", "node": -1}],
+            [pick, {"op": "over", "node": -1}],
+            [{"op": "product", "node": -1, "inner": 2, "columns": 1}],
+            [{"op": "product", "node": -1, "inner": 0, "columns": 3}],
+            [{"op": "product", "node": -1, "inner": 2**63, "columns": 2**63}],
+            [{"op": "product", "node": -1}],
+            [{"op": "constant"}],
+            [{"op": "constant", "values": "labels"}],
+            [{"op": "function", "function": "gamma"}],
+            [{"op": "function", "function": 1}],
+        ):
+            with self.subTest(nodes=nodes):
+                self.run_.network("net", nodes)
+                self.refused()
+
+    def test_what_has_no_value_is_not_decided(self):
+        self.run_.array("zero", [0.0, 0.0, 0.0])
+        self.run_.claim("labels", points="p", network="net", labels="labels", right="all")
+        affine = {"op": "affine", "weight": "w"}
+        minus, zero = {"op": "scale", "by": (-1.0).hex()}, {"op": "constant", "values": "zero"}
+        for nodes in (
+            [{"op": "times", "node": -1}, minus, {"op": "function", "function": "sqrt"}, affine],
+            [{"op": "times", "node": -1}, minus, {"op": "function", "function": "log"}, affine],
+            [zero, {"op": "take", "node": -1}, {"op": "over", "node": 0}, affine],
+        ):
+            with self.subTest(nodes=nodes):
+                self.run_.network("net", nodes)
+                self.assertEqual(check(PROGRAM, self.run_, "--kind", "labels")[0], 4)
+
+    def test_a_last_layer_with_more_behind_it(self):
+        self.run_.array("c", [1.0, 2.0])
+        affine, constant = {"op": "affine", "weight": "w"}, {"op": "constant", "values": "c"}
+        take, add = {"op": "take", "node": 0}, {"op": "add", "node": 1}
+        self.run_.array("few", [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
+        self.run_.points("q", "few", [])
+        self.run_.network("net", [affine, constant, take, add])
+        self.run_.all["claims"] = []
+        self.run_.claim("last_layer", points="q", network="net", lambda_min=0.5, node=0)
+        self.assertEqual(check(PROGRAM, self.run_)[0], 0)
+        for nodes in (
+            [affine, constant, take],
+            [affine, constant, take, {"op": "times", "node": 1}],
+            [affine, constant, {"op": "take", "node": -1}, {"op": "pick", "places": "labels"}],
+            [affine, constant, {"op": "take", "node": 1}, add],
+            [affine, constant, take, {"op": "add", "node": 0}],
         ):
             with self.subTest(nodes=nodes):
                 self.run_.network("net", nodes)

@@ -38,6 +38,10 @@ class RunFolder {
   /// PATH.partial, also of a PATH with a slash at its end.
   static std::filesystem::path partial_of(const std::filesystem::path& path);
 
+  /// Whether points of any size are copied into it, for another program to read.
+  void copy_points(bool all) { copies_points_ = all; }
+  bool copies_points() const { return copies_points_; }
+
   /// Where to write a file of the folder.
   std::filesystem::path file(const std::string& name);
 
@@ -59,7 +63,7 @@ class RunFolder {
   std::filesystem::path path_, partial_;
   std::set<std::string> written_;
   Rest rest_;
-  bool made_ = false, finished_ = false, alone_ = false;
+  bool made_ = false, finished_ = false, alone_ = false, copies_points_ = false;
   int lock_ = -1;  ///< a descriptor of the folder itself, so that no file of the lock can stay behind
 };
 
