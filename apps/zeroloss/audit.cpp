@@ -70,14 +70,10 @@ struct Several {
 
 Several read_several(const AuditArguments& options) {
   Several several;
-  for (const std::string& name : options.targets) {
-    ReadOptions read = options.read;
-    read.target = name;
-    for (const std::string& other : options.targets)
-      if (other != name) read.drop.push_back(other);
+  for (const ReadOptions& read : reading_each(options.targets, options.read)) {
     Dataset data = read_dataset(options.source, read);
     require_targets(data, "audit");
-    several.targets.push_back({name, data.task, data.y, data.class_names, data.records});
+    several.targets.push_back({read.target, data.task, data.y, data.class_names, data.records});
     if (several.targets.size() == 1) several.data = std::move(data);
   }
   add_known(several.data, options.embedding, "");
@@ -89,8 +85,7 @@ void run_targets(const AuditArguments& options, AuditOptions settings, Session& 
        {std::pair{"test", options.test}, std::pair{"checked", options.checked},
         std::pair{"accepted", options.accepted}, std::pair{"probabilities", options.probabilities},
         std::pair{"test_embedding", options.test_embedding},
-        std::pair{"test_probabilities", options.test_probabilities},
-        std::pair{"target", options.read.target}})
+        std::pair{"test_probabilities", options.test_probabilities}})
     if (!given.empty())
       throw std::invalid_argument(fmt::format("audit: `targets` and `{}` exclude each other", name));
   std::set<std::string> files;  // of the targets, in the run folder
@@ -99,9 +94,9 @@ void run_targets(const AuditArguments& options, AuditOptions settings, Session& 
     std::string file = name;
     std::ranges::replace(file, '/', '_');
     if (file.empty() || file == "." || file == "..")
-      throw std::invalid_argument(fmt::format("audit: `targets` has '{}', which is no column", name));
+      throw std::invalid_argument(fmt::format("`targets` has '{}', which is no column", name));
     if (!files.insert(file).second)
-      throw std::invalid_argument(fmt::format("audit: `targets` has '{}' twice", name));
+      throw std::invalid_argument(fmt::format("`targets` has '{}' twice", name));
     if (options.out.empty()) continue;
     std::filesystem::create_directories(options.out);
     folders.push_back(std::make_unique<RunFolder>(std::filesystem::path(options.out) / file, false,
@@ -173,11 +168,8 @@ void add_audit(Command& command, Session& session) {
   command.group("Data")
       .option("--test", o.test, "Audit the labels of this data instead, by a predictor of DATA [none]")
       .type_name("DATA");
-  command.group("Data")
-      .option("--targets", o.targets,
-              "csv: columns that are targets, each judged by all but these, with one kernel [none]")
-      .type_name("A,B,...")
-      .separated_by(',');
+  add_targets(command, o.targets,
+              "csv: columns that are targets, each judged by all but these, with one kernel [none]");
   command
       .option("--require", o.require,
               "Exit with 1 unless this holds: no-issues (no label is more likely wrong than right), or "

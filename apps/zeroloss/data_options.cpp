@@ -1,5 +1,10 @@
 #include "data_options.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
 #include "field_options.hpp"
 #include "zeroloss/sources/readers.hpp"
 
@@ -23,6 +28,31 @@ void add_read_options_of_model(const Command& command, ReadOptions& o) {
   add_fields(command, o, any_field, [](const Field& field, const Option& option) {
     if (const std::string_view name = field.name; name == "standardize" || name == "bias") option.unlisted();
   });
+}
+
+void add_targets(const Command& command, std::vector<std::string>& targets, const char* help) {
+  command.group("Data").option("--targets", targets, help).type_name("A,B,...").separated_by(',');
+}
+
+std::vector<ReadOptions> reading_each(const std::vector<std::string>& targets, const ReadOptions& options) {
+  if (!options.target.empty()) throw std::invalid_argument("`targets` and `target` exclude each other");
+  std::vector<ReadOptions> each;
+  for (const std::string& name : targets) {
+    if (std::ranges::count(targets, name) > 1)
+      throw std::invalid_argument(fmt::format("`targets` has '{}' twice", name));
+    ReadOptions read = options;
+    read.target = name;
+    std::ranges::copy_if(targets, std::back_inserter(read.drop),
+                         [&](const std::string& other) { return other != name; });
+    each.push_back(std::move(read));
+  }
+  return each;
+}
+
+void add_copy_points(const Command& command, bool& copy_points) {
+  command.flag(
+      "--copy-points", copy_points,
+      "Copy points of more than 100 MB into the run folder too, so that its claims are about them [off]");
 }
 
 Dataset read_test(const std::string& source, const Dataset& data, const ReadOptions& read,

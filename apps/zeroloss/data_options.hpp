@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "options.hpp"
 #include "zeroloss/data/dataset.hpp"
@@ -17,6 +18,16 @@ void add_read_options(const Command& command, ReadOptions& options, bool n_and_d
 /// without
 /// --standardize and --bias.
 void add_read_options_of_model(const Command& command, ReadOptions& options);
+
+/// The option --targets, columns that are targets together.
+void add_targets(const Command& command, std::vector<std::string>& targets, const char* help);
+
+/// How to read data with each of these columns as the target of all but these. Throws std::invalid_argument
+/// for a column twice, and beside --target.
+std::vector<ReadOptions> reading_each(const std::vector<std::string>& targets, const ReadOptions& options);
+
+/// Of commands that write claims: a flag beside --out.
+void add_copy_points(const Command& command, bool& copy_points);
 
 /// The points of --test, read as `data` were with `read`.
 Dataset read_test(const std::string& source, const Dataset& data, const ReadOptions& read,

@@ -24,8 +24,8 @@ struct ProveArguments {
   ModelArguments reading;
   ReadOptions read;
   ProveOptions prove;
-  std::vector<std::string> require;
-  bool json = false;
+  std::vector<std::string> targets, require;
+  bool json = false, copy_points = false;
 };
 
 std::string check_prove_property(const std::string& text) {
@@ -41,18 +41,34 @@ bool holds(const std::string& text, const ProveResult& result) {
   return text == "exact" ? last.certificate.exists : last.certificate.descends;
 }
 
+// With the targets that options name, or those of a source.
+Dataset read_for(const Model& model, const ProveArguments& options) {
+  const auto read = [&](const ReadOptions& how) {
+    return select_for(model, open_source(options.source, how), how);
+  };
+  if (options.targets.empty()) return read(options.read);
+  std::vector<Dataset> of_each;
+  for (ReadOptions how : reading_each(options.targets, options.read)) {
+    if (how.task == "auto") how.task = "regression";
+    of_each.push_back(read(how));
+  }
+  return joined_targets(std::move(of_each));
+}
+
 void run_prove(const ProveArguments& options, Session& session) {
   auto progress = session.progress();
   std::optional<RunFolder> folder;
-  if (!options.out.empty())
+  if (!options.out.empty()) {
     folder.emplace(options.out, false, RunFolder::Writers::one, RunFolder::Rest::removed);
+    folder->copy_points(options.copy_points);
+  }
   progress.stage("reading " + options.model);
   const ReadNetwork read = read_any_network(options.model, layout_of(options.reading), options.reading.graph);
   progress.stage("reading " + options.source);
   Model model =
       read.layers() ? model_of(std::make_shared<const DeepNetwork>(read.network)) : model_of(*read.graph);
   model.its_classes = true;
-  const Dataset data = select_for(model, open_source(options.source, options.read), options.read);
+  const Dataset data = read_for(model, options);
   ProveResult result = prove(read, data, options.prove, progress);
   result.seconds = session.seconds();
 
@@ -81,6 +97,8 @@ void add_prove(Command& command, Session& session) {
               "A file, a folder, - (standard input), or a name such as digits, with its labels")
       .required();
   add_read_options_of_model(command, o.read);
+  add_targets(command, o.targets,
+              "csv: columns of numbers that are targets, one for each output in their order [none]");
   add_fields(command, o.prove);
   add_model_options(command, o.reading);
   command
@@ -91,11 +109,13 @@ void add_prove(Command& command, Session& session) {
       .check(check_prove_property, "PROPERTY")
       .repeated();
   command.option("--out", o.out, "Write a run folder: result, polished network, manifest [none]");
+  add_copy_points(command, o.copy_points);
   command.flag("--json", o.json, "Print one JSON object [off]");
   command.examples({"zeroloss prove digits.onnx digits --divide 16",
                     "zeroloss prove digits.onnx digits --divide 16 --polish --out runs/proved",
                     "zeroloss prove net.onnx digits --classes 3,8 --class-names 0..9",
-                    "zeroloss prove state.safetensors table.csv --target price --activation tanh --polish"});
+                    "zeroloss prove state.safetensors table.csv --target price --activation tanh --polish",
+                    "zeroloss prove net.onnx table.csv --targets width,height"});
 }
 
 }  // namespace zeroloss::app

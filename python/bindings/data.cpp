@@ -33,6 +33,7 @@ struct Members<D> {
                                     "source_classes",
                                     "picture",
                                     "source_records",
+                                    "targets",
                                     "embedding",
                                     "probabilities",
                                     "read",
@@ -40,8 +41,8 @@ struct Members<D> {
   static auto of(auto& d) {
     return std::tie(d.X, d.y, d.task, d.class_names, d.records, d.name, d.digest, d.feature_names,
                     d.target_name, d.label_treatment, d.ids, d.standardization, d.encoding, d.remarks,
-                    d.source_classes, d.picture, d.source_records, d.embedding, d.probabilities, d.read,
-                    d.call);
+                    d.source_classes, d.picture, d.source_records, d.targets, d.embedding, d.probabilities,
+                    d.read, d.call);
   }
 };
 
@@ -249,6 +250,15 @@ void bind_data(nb::module_& m) {
       },
       "frame"_a, "options"_a, "name"_a, "call"_a);
 
+  m.def(
+      "joined_targets",
+      [](const std::vector<std::shared_ptr<D>>& of_each) {
+        std::vector<Dataset> all;
+        for (const auto& one : of_each) all.push_back(*one);
+        return std::make_shared<D>(
+            D{joined_targets(std::move(all)), of_each.front()->read, of_each.front()->call});
+      },
+      "of_each"_a, "The first of data sets that differ in their target, with the targets of all.");
   m.def(
       "columns_of",
       [](const D& data) {

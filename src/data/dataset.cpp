@@ -87,6 +87,28 @@ void require_targets(const Dataset& data, const char* who) {
                                   : "name a column with `target`"));
 }
 
+Dataset joined_targets(std::vector<Dataset> of_each) {
+  if (of_each.empty()) throw std::invalid_argument("joined_targets: there is none");
+  Dataset& first = of_each.front();
+  Matrix targets(first.n(), std::ssize(of_each));
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < of_each.size(); ++k) {
+    const Dataset& one = of_each[k];
+    if (one.task != Task::regression) fail(one, fmt::format("target {} is no number", one.target_name));
+    if (one.records != first.records)
+      fail(first, fmt::format("targets {} and {} are not known of the same records", first.target_name,
+                              one.target_name));
+    targets.col(static_cast<Index>(k)) = one.y;
+    names.push_back(one.target_name);
+  }
+  Dataset all = std::move(first);
+  if (targets.cols() > 1) {
+    all.targets = std::move(targets);
+    all.target_name = fmt::format("{}", fmt::join(names, ", "));
+  }
+  return all;
+}
+
 void check_around_points(const Dataset& data) {
   if (data.n() < 1 || data.d() < 1)
     fail(data, fmt::format("{} points of {} numbers; expected at least one of each", data.n(), data.d()));

@@ -16,6 +16,7 @@ void put(BinaryArchive& parcel, const Dataset& data) {
       .put(data.picture.planes)
       .put(data.picture.together)
       .put(data.source_records)
+      .put(data.targets)
       .put(data.embedding)
       .put(data.probabilities);
   parcel.put(s.scale)
@@ -47,6 +48,7 @@ Dataset dataset_of(BinaryArchive& parcel) {
   data.picture.planes = parcel.get<Index>();
   data.picture.together = parcel.get<bool>();
   data.source_records = parcel.get<Index>();
+  parcel.get(data.targets);
   parcel.get(data.embedding);
   parcel.get(data.probabilities);
   parcel.get(s.scale);

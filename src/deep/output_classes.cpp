@@ -129,9 +129,12 @@ Matrix targets_of(const NetworkOutputs& network, const Dataset& data) {
           fmt::format("{}: targets are numbers, and the network was read without what makes its outputs: {}. "
                       "Without it the outputs say classes alone",
                       data.name, network.behind));
-    if (K != 1)
-      throw DataError(fmt::format("{}: one number a sample, but the network has {} outputs", data.name, K));
-    return data.y;
+    const Index r = std::max<Index>(1, data.targets.cols());
+    if (K != r)
+      throw DataError(fmt::format("{}: {} a sample, but the network has {}", data.name,
+                                  r == 1 ? "one number" : fmt::format("{} numbers", r),
+                                  count(K, "output", "outputs")));
+    return r == 1 ? Matrix(data.y) : data.targets;
   }
   const ClassNames names = output_classes(network, data).names;
   std::vector<Index> output(data.class_names.size());

@@ -67,7 +67,8 @@ std::string heading(const Dataset& data, const std::string& done) {
   std::string text = fmt::format("{}: {}, {}", data.name, count(data.n(), "point", "points"),
                                  count(data.d(), "feature", "features"));
   if (data.task == Task::none) text += ", no labels (of a table, target names them)";
-  if (data.task == Task::regression) text += fmt::format(", target {}", data.target_name);
+  if (data.task == Task::regression)
+    text += fmt::format(", {} {}", data.targets.cols() > 1 ? "targets" : "target", data.target_name);
   if (data.task == Task::classification) {
     text += ", " + count(data.classes(), "class", "classes");
     if (data.classes() <= 12) text += fmt::format(" ({})", fmt::join(data.class_names, ", "));

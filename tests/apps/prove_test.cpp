@@ -68,6 +68,46 @@ TEST_F(ProveCommand, RunsOfFitAreProvedOnTheirTables) {
   }
 }
 
+TEST_F(ProveCommand, SeveralTargetsAreThoseOfTheOutputs) {
+  save_model(folder / "two.safetensors",
+             draw(DeepDraw{.d = 4, .outputs = 2, .widths = {200}, .activation = "tanh"}));
+  std::string csv = "a,u,b,c,v,d\n", holes = csv;
+  for (int k = 0; k < 12; ++k) {
+    csv += fmt::format("{},{},{},{},{},{}\n", k * k % 7, k % 3, k * 5 % 11, k % 4, 0.1 * k, k * 3 % 8);
+    holes += fmt::format("{},{},{},{},{},{}\n", k, k % 3, k * 5 % 11, k % 4, k == 5 ? "" : "1.5", k * 3 % 8);
+  }
+  std::ofstream(folder / "table.csv") << csv;
+  std::ofstream(folder / "holes.csv") << holes;
+  const std::string network = (folder / "two.safetensors").string(), table = (folder / "table.csv").string(),
+                    run = (folder / "run").string();
+  const Arguments asked{"prove", network, table, "--divide", "8", "--targets", "v,u"};
+  const Outcome polished = zeroloss(with(asked, {"--polish", "--require", "exact", "--out", run}));
+  ASSERT_EQ(polished.exit_code, 0) << polished.out << polished.err;
+  EXPECT_NE(polished.out.find("targets column 4 ('v'), column 1 ('u')"), std::string::npos) << polished.out;
+  // The polished network's outputs are the columns, in the order that was asked for.
+  std::ifstream outputs(folder / "run" / "outputs.csv");
+  std::string line;
+  std::getline(outputs, line);
+  for (int k = 0; k < 12; ++k) {
+    std::getline(outputs, line);
+    double v = 0, u = 0, error_v = 0, error_u = 0;
+    ASSERT_EQ(std::sscanf(line.c_str(), "%*d,%lf,%lf,%lf,%lf", &v, &error_v, &u, &error_u), 4) << line;
+    EXPECT_NEAR(v, 0.1 * k, 1e-6);  // a goal of polishing
+    EXPECT_NEAR(u, k % 3, 1e-6);
+  }
+  const auto refused = [&](const Arguments& more, const char* why) {
+    const Outcome outcome = zeroloss(with({"prove", network}, more));
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
+  };
+  refused({table, "--drop", "v", "--target", "u", "--task", "regression"},
+          "one number a sample, but the network has 2 outputs");
+  refused({table, "--targets", "u"}, "points have 5 features");
+  refused({table, "--targets", "u,u"}, "has 'u' twice");
+  refused({table, "--targets", "u,v", "--target", "u"}, "exclude each other");
+  refused({(folder / "holes.csv").string(), "--targets", "u,v"}, "are not known of the same records");
+}
+
 TEST_F(ProveCommand, JsonHasEveryKey) {
   using Keys = std::set<std::string>;
   const Json json = answer(asked({"--polish"}));

@@ -564,6 +564,40 @@ def test_networks_of_scikit_learn(activation, classes):
     assert result.n == 30
 
 
+def test_several_targets_are_those_of_the_outputs():
+    pytest.importorskip("sklearn")
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.preprocessing import StandardScaler
+
+    X, _ = points(n=30)
+    Y = np.column_stack([np.sin(X[:, 0]), X[:, 1] + 2, np.round(X[:, 2])])
+    small = {"hidden_layer_sizes": (40,), "solver": "lbfgs", "max_iter": 30, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has not converged
+        model = MLPRegressor(**small).fit(X, Y)
+        scaled = TransformedTargetRegressor(MLPRegressor(**small), transformer=StandardScaler()).fit(X, Y)
+    result = zeroloss.prove(model, X, Y, polish=True)
+    read = network_of("prove", model)[0].network
+    largest = np.abs(model.predict(X) - Y).max()
+    assert abs(result.networks[0].largest_error - largest) <= 3 * rounding(read, X).max() + 8 * U * largest
+    assert result.networks[-1].certificate.exists
+    np.testing.assert_allclose(result.polished(X), Y, rtol=0, atol=2 * result.networks[-1].largest_error)
+    result = zeroloss.prove(scaled, X, Y)
+    read = network_of("prove", scaled)[0].network
+    wanted = StandardScaler().fit_transform(Y)
+    largest = np.abs(read(X) - wanted).max()
+    off = 3 * rounding(read, X).max() + 200 * U * np.abs(wanted).max()  # a scaler rounds a mean of 30, a deviation
+    assert abs(result.networks[0].largest_error - largest) <= off
+    pandas = pytest.importorskip("pandas")
+    frame = zeroloss.prove(model, X, pandas.DataFrame(Y, columns=["u", "v", "w"]))
+    assert frame.networks[0].largest_error == zeroloss.prove(model, X, Y).networks[0].largest_error
+    with pytest.raises(zeroloss.DataError, match="2 numbers a sample, but the network has 3 outputs"):
+        zeroloss.prove(model, X, Y[:, :2])
+    with pytest.raises(zeroloss.DataError, match="one number a sample, but the network has 3 outputs"):
+        zeroloss.prove(model, X, Y[:, 0])
+
+
 def test_scalers_of_scikit_learn():
     pytest.importorskip("sklearn")
     from sklearn.neural_network import MLPRegressor

@@ -56,6 +56,8 @@ struct Dataset {
   Encoding encoding{};                    ///< how rows of a table became X; empty where X was read as it is
   std::vector<std::string> remarks{};     ///< what was done to a table, a line each
   PictureSize picture{};                  ///< where the source says so
+  /// Several numbers a sample, n x r, in place of y: for prove. Empty: y.
+  Matrix targets{};
   /// What somebody's model says of the points, n x p (finite) and n x c: for audit. Empty: nothing.
   RowMatrix embedding{}, probabilities{};
   /// Where the points are if X is empty: certify alone reads them from there.
@@ -221,6 +223,10 @@ RowMatrix rows_of_records(const Dataset& data, const RowMatrix& all, const std::
 
 /// Throws DataError, which says how targets are named, if there are none; `who` needs them.
 void require_targets(const Dataset& data, const char* who);
+
+/// The first of data sets that differ in their target, of numbers, with the targets of all. Throws DataError
+/// where a target is no number, or where their records differ.
+Dataset joined_targets(std::vector<Dataset> of_each);
 
 /// unit_rows() of its points. Throws DataError naming the records whose row is c, std::invalid_argument for a
 /// center of another size.

@@ -38,7 +38,7 @@ OutputClasses output_classes(const NetworkOutputs& network, const Dataset& data,
 /// "".
 std::string hint_of_names(const std::vector<std::string>& names);
 
-/// The targets of a network with K outputs, n x K: numbers as they are (K = 1); of classes, which the outputs
+/// The targets of a network with K outputs, n x K: numbers as they are; of classes, which the outputs
 /// have as output_classes() says, 1 for their own output and -1 for the others, of a single output 1 below
 /// and above its threshold. Throws DataError where data and network do not fit.
 Matrix targets_of(const NetworkOutputs& network, const Dataset& data);

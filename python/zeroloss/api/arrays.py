@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import DataError
+from . import frames
 
 
 def _plain(function: str, values: Any, name: str) -> npt.NDArray[Any]:
@@ -152,6 +153,15 @@ def targets(
     if array.dtype.kind in "buif":
         return _doubles(function, y, array, "y", remarks), []
     return None, [unicode(function, str(label), f"y[{i}]") for i, label in enumerate(array)]
+
+
+def columns(y: Any) -> list[Any]:
+    """The columns of an array or frame of two dimensions; anything else itself."""
+    if frames.is_frame(y):
+        return [y[name] for name in frames.names(y)]
+    if np.ndim(y) != 2:
+        return [y]
+    return list((y if np.ma.isMaskedArray(y) else np.asarray(y)).T)
 
 
 def one_hot(function: str, y: object) -> npt.NDArray[Any] | None:

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import AuditOptions, AuditResult
-from . import frames
-from .arrays import points
+from .arrays import columns, points
 from .data import Data, Read, dataset
 from .options import Written, call, changed, filled
 from .processes import Communicator, group_of, shared
@@ -198,12 +197,7 @@ def audit_each(
     """
     if isinstance(data, (str, os.PathLike, _core.Dataset)):
         raise TypeError("audit_each: data has to be an array or a frame; the command has --targets for files")
-    frame: Any = Y if frames.is_frame(Y) or np.ma.isMaskedArray(Y) else np.asarray(Y)
-    columns: list[Any] = []
-    if np.ndim(frame) == 2:
-        places = frames.names(frame) if frames.is_frame(Y) else range(frame.shape[1])
-        columns = [frame[one] if frames.is_frame(Y) else frame[:, one] for one in places]
-    if not columns:
+    if np.ndim(Y) != 2 or np.shape(Y)[1] == 0:
         raise ValueError(f"audit_each: Y must be an array of two dimensions; its shape is {np.shape(Y)}")
     seed = seed_of("audit_each", options.pop("seed", 0))
     settings = {name: options.pop(name) for name in list(options) if hasattr(AuditOptions(), name)}
@@ -212,7 +206,7 @@ def audit_each(
     if made.scale == "auto" and options.get("standardize", "auto") != "auto":
         made.scale = "given"
     extra = np.empty((0, 0)) if embedding is None else points("audit_each", embedding, "embedding")
-    read = [dataset("audit_each", data, y, options, seed)[0] for y in columns]
+    read = [dataset("audit_each", data, y, options, seed)[0] for y in columns(Y)]
     sources = [_core.with_known(one, extra, np.empty((0, 0))) for one in read]
     others = {} if embedding is None else {"embedding": Written("embedding")}
     text = call("audit_each", "X, Y", {**others, **changed(made, AuditOptions(), settings), **options})

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import ProveOptions, ProveResult
-from .arrays import class_names_of, one_hot
+from .arrays import class_names_of, columns, one_hot
 from .data import Data, Read, dataset
 from .networks import Layout, Trained, check_module, is_module, network_of
 from .options import Written, call, changed, filled, with_commas
@@ -63,10 +63,10 @@ def prove(
         these.
     data, y, seed, **read
         As for :func:`read_dataset`: the points as the model takes them, with their labels, be it one; an array of more
-        dimensions (n x C x H x W) has a sample in each of its first; arrays or frames
-        X and y where scikit-learn applies steps. `y` may be one-hot: n x K of zeros and ones, K >= 2, column k for
-        output k. Output k stands for class k of those that the model names, or else `class_names`; or else of all those
-        of the data, sorted, whichever of them are kept, if they are as many: that order is said.
+        dimensions (n x C x H x W) has a sample in each of its first; arrays or frames X and y where scikit-learn
+        applies steps. `y` may be one-hot: n x K of zeros and ones, K >= 2, column k for output k; or n x K numbers,
+        targets of K outputs. Output k stands for class k of those that the model names, or else `class_names`; or else
+        of all those of the data, sorted, whichever of them are kept, if they are as many: that order is said.
     activation : str
         Of a state_dict: what is between its layers, one of ``zeroloss.kernel.activation_names()`` or identity, or one
         for each with commas between them. Their order is that of the numbers in their names (fc1, fc2; net.0, net.2).
@@ -167,7 +167,13 @@ def prove(
         raise ValueError("prove: the columns of the data are not those that the model was fitted with, in their order")
     of = network.model()
     of.its_classes = True
-    source, points = dataset("prove", data, y, read, seed, of)
+    several = columns(y)
+    if len(several) == 1:
+        source, points = dataset("prove", data, y, read, seed, of)
+    else:
+        read["task"] = "regression"
+        source = _core.joined_targets([dataset("prove", data, one, read, seed, of)[0] for one in several])
+        points = "X, y"
     if is_module(model):
         # An exporter follows the way that its own point takes through the module, so that all points are looked at.
         some = source.X if by_exporter else source.X[:64]

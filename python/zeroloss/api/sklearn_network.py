@@ -96,8 +96,6 @@ def parts_of_estimator(model: Any) -> Parts:
         parts.notes.append(f"left out behind the outputs: {model.out_activation_}")
     elif model.out_activation_ != "identity":
         raise ValueError(f"its outputs go through {model.out_activation_}")
-    elif model.n_outputs_ > 1:
-        raise ValueError(f"{model.n_outputs_} numbers a sample; one can be proved")
     if scaler is not None:
         if not hasattr(scaler, "scale_"):
             raise ValueError(f"its {_kinds([scaler])} is not fitted")
@@ -127,7 +125,8 @@ def as_made(function: str, model: Any, data: Any, y: Any) -> tuple[Any, npt.Arra
         if before:
             data = np.asarray(data.toarray() if hasattr(data, "toarray") else data)
         for step in of_targets:
-            y = np.asarray(step.transform(np.asarray(y).reshape(-1, 1))).reshape(-1)
+            shape = np.shape(y)
+            y = np.asarray(step.transform(np.asarray(y).reshape(shape[0], -1))).reshape(shape)
     except Exception as error:
         raise ValueError(f"{function}: {type(step).__name__} cannot be applied to the data: {error}") from error
     return data, y
