@@ -3,8 +3,8 @@
     pip install cleanlab==2.9.0 scikit-learn==1.9.1 pyreadr
     python experiments/audit/peers.py PACKAGES SHARED FOLDER        # some hours; resumes; nothing of it depends on us
 
-Writes FOLDER/SET-KIND-RATE-SEED.npz: the given labels and, of each model, its seconds and both of cleanlab's scores
-that can rank labels, self-confidence (its default) and normalised margin.
+Writes FOLDER/SET-KIND-RATE-SEED.npz: the given labels and, of each model, its seconds, both of cleanlab's scores
+that can rank labels, self-confidence (its default) and normalised margin, and the labels that find_label_issues lists.
 """
 
 import os
@@ -16,6 +16,7 @@ import warnings
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small problems; one set of results a core
 import numpy as np
 import sets
+from cleanlab.filter import find_label_issues
 from cleanlab.rank import get_label_quality_scores
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -32,6 +33,12 @@ MODELS = {"logistic": lambda: LogisticRegression(max_iter=1000),
 SCORES = ("self_confidence", "normalized_margin")
 
 
+def listed(given, probabilities):
+    """Whether each label is named, with cleanlab's defaults; it asks for all classes among the labels."""
+    present, labels = np.unique(given, return_inverse=True)
+    return find_label_issues(labels, probabilities[:, present], n_jobs=1)
+
+
 def run(X, given, classes, seed):
     """Scores and seconds of each model."""
     result = {}
@@ -45,6 +52,7 @@ def run(X, given, classes, seed):
         whole[:, present] = probabilities
         for score in SCORES:
             result[f"{name} {score}"] = get_label_quality_scores(given, whole, method=score)
+        result[f"{name} list"] = listed(given, whole)
         result[f"{name} seconds"] = time.perf_counter() - began
     return result
 

@@ -4,8 +4,9 @@
     python experiments/audit/run.py PACKAGES SHARED PEERS OURS   # some minutes; resumes
 
 Of every set, kind of noise, rate and seed: average precision of the scores, wrong labels missed among as many as there
-are, seconds (ours of one core, with OMP_NUM_THREADS=1); of ours also the noise rate with its interval and the
-calibration error. Both of cleanlab's scores are taken; of each model the one that is better on average over all cells.
+are, recall, precision and F1 of the list of labels that are named, seconds (ours of one core, with OMP_NUM_THREADS=1);
+of ours also the noise rate with its interval and the calibration error. Both of cleanlab's scores are taken; of each
+model the one that is better on average over all cells. Its list is that of find_label_issues.
 Writes result.csv, rates.csv and table.md beside this file.
 """
 
@@ -37,7 +38,8 @@ def ours(X, given):
     predicted = np.array([int(name[1:]) for name in answer.predicted])
     rate = answer.noise_rate
     return {"scores": np.array(answer.scores), "seconds": time.process_time() - began, "rate": rate.value,
-            "low": rate.low, "high": rate.high, "issues": len(answer.issues), "error": answer.error,
+            "low": rate.low, "high": rate.high, "list": np.array([i.position for i in answer.issues], dtype=int),
+            "error": answer.error,
             "calibration": calibration_error(np.array(answer.confidence), predicted == given)}  # fmt: skip
 
 
@@ -45,6 +47,13 @@ def measured(wrong, scores):
     """Average precision, and the fraction of wrong labels that is not among as many of the lowest scores."""
     first = np.argsort(scores, kind="stable")[: wrong.sum()]
     return average_precision_score(wrong, -scores), 1 - wrong[first].mean()
+
+
+def listed(wrong, named):
+    """Labels named, wrong ones among them, and F1."""
+    hits = wrong[named].sum()
+    count = len(wrong[named])
+    return count, hits, 2 * hits / (count + wrong.sum())
 
 
 def cells(packages, shared, peers, folder):
@@ -69,16 +78,18 @@ def cells(packages, shared, peers, folder):
 
 def gather(packages, shared, peers, folder):
     """A row of every cell and method, and one of every cell on the noise rate."""
-    rows, rates = [], []
+    rows, rates, lists = [], [], []
     for cell, wrong, mine, theirs in cells(packages, shared, peers, folder):
         scores = {"zeroloss": (mine["scores"], mine["seconds"])}
         scores |= {f"{model} {score}": (theirs[f"{model} {score}"], theirs[f"{model} seconds"])
                    for model in MODELS for score in SCORES}  # fmt: skip
         for method, (values, seconds) in scores.items():
             rows.append((*cell, method, *measured(wrong, values), float(seconds)))
+        lists += [(*cell, m, int(wrong.sum()), *listed(wrong, list_)) for m, list_ in
+                  [("zeroloss", mine["list"]), *((model, theirs[f"{model} list"]) for model in MODELS)]]
         said = (float(mine[key]) for key in ("rate", "low", "high", "calibration"))
         rates.append((*cell, len(wrong), wrong.mean(), *said))
-    return rows, rates
+    return rows, rates, lists
 
 
 def mean(values):
@@ -138,6 +149,21 @@ def by_set(of, compared):
     return lines
 
 
+def on_lists(lists):
+    """Recall and precision of all runs together, and the mean of F1 over runs."""
+    heads = ("list", "listed", "wrong", "of them wrong", "recall", "precision", "F1, mean of runs", "worst set")
+    lines = ["", "| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    for method in ("zeroloss", *MODELS):
+        its = [r for r in lists if r[4] == method]
+        wrong, count, hits = (sum(r[k] for r in its) for k in (5, 6, 7))
+        f1 = {n: mean([r[8] for r in its if r[0] == n]) for n in sets.NAMES if any(r[0] == n for r in its)}
+        worst = min(f1, key=f1.get)
+        figures = hits / wrong, hits / max(count, 1), mean([r[8] for r in its])
+        lines.append(f"| {method} | {count:,} | {wrong:,} | {hits:,} | " + " | ".join(f"{v:.3f}" for v in figures)
+                     + f" | {worst} {f1[worst]:.3f} |")
+    return lines
+
+
 def on_rates(rates):
     asked = [r for r in rates if r[1] != "instance" and r[2] <= 0.2]
     held = [r[7] <= r[5] <= r[8] for r in asked]
@@ -157,15 +183,19 @@ def main():
         sys.exit(__doc__)
     packages, shared, peers, folder = map(pathlib.Path, sys.argv[1:])
     folder.mkdir(parents=True, exist_ok=True)
-    rows, rates = gather(packages, shared, peers, folder)
+    rows, rates, lists = gather(packages, shared, peers, folder)
     of, compared = compare(rows)
-    text = "\n".join([*summary(of, compared), *by_set(of, compared), *on_rates(rates)]) + "\n"
+    text = "\n".join([*summary(of, compared), *by_set(of, compared), *on_lists(lists), *on_rates(rates)]) + "\n"
     print(text)
     (HERE / "table.md").write_text(text)
     with open(HERE / "result.csv", "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["set", "noise", "rate", "seed", "method", "average_precision", "missed", "seconds"])
         writer.writerows([*r[:5], *(f"{v:.5g}" for v in r[5:])] for r in rows)
+    with open(HERE / "lists.csv", "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["set", "noise", "rate", "seed", "method", "wrong", "listed", "wrong_listed", "f1"])
+        writer.writerows([*r[:8], f"{r[8]:.5g}"] for r in lists)
     with open(HERE / "rates.csv", "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["set", "noise", "rate", "seed", "samples", "wrong", "estimate", "low", "high", "calibration"])

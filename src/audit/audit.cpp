@@ -86,7 +86,9 @@ void look_at_distances(const Dataset& train, const Dataset& asked, const Nearest
                    [](const Outlier& a, const Outlier& b) { return a.distance > b.distance; });
 }
 
-constexpr std::size_t kIssuesAtOnce = 64;
+constexpr Index kIssuesAtOnce = 64, kManyAtOnce = 1024;
+constexpr double kShares = 0x1p27;     // numbers of a block of issues
+constexpr double kSimilarities = 1e9;  // of samples and inducing points, made anew for each block
 
 /// Names the samples with the largest shares h_j of the predictions that issues go by, which are sums of h_j
 /// Y_j: of a training sample without itself h_j = -G_ij / G_ii.
@@ -95,11 +97,21 @@ class Reasons {
   Reasons(const Dataset& train, const Dataset& asked, const Predictor& predictor, const Features& points)
       : train_(train), asked_(asked), predictor_(predictor), points_(points) {}
 
-  void give(std::vector<LabelIssue>& issues, Index most, Progress& progress) const {
+  void give(AuditResult& result, Index most, Progress& progress) const {
     if (most == 0) return;
-    progress.stage("reasons", static_cast<double>(issues.size()));
-    for (std::size_t begin = 0; begin < issues.size(); begin += kIssuesAtOnce) {
-      const std::size_t end = std::min(issues.size(), begin + kIssuesAtOnce);
+    std::vector<LabelIssue>& issues = result.issues;
+    const Index n = train_.n(), m = result.inducing;
+    const bool all = m == n;
+    const auto block = static_cast<std::size_t>(
+        all ? kIssuesAtOnce
+            : std::clamp(static_cast<Index>(kShares / static_cast<double>(n)), kIssuesAtOnce, kManyAtOnce));
+    const auto blocks = static_cast<std::size_t>(kSimilarities / static_cast<double>(n * m));
+    const std::size_t count =
+        all ? issues.size() : std::min(issues.size(), block * std::max<std::size_t>(1, blocks));
+    result.reasoned = static_cast<Index>(count);
+    progress.stage("reasons", static_cast<double>(count));
+    for (std::size_t begin = 0; begin < count; begin += block) {
+      const std::size_t end = std::min(count, begin + block);
       std::vector<Index> which;
       for (std::size_t k = begin; k < end; ++k) which.push_back(issues[k].position);
       const Matrix h = weights(which);
@@ -334,7 +346,7 @@ AuditResult run(const Dataset& train, const Dataset* test, const AuditOptions& o
   look_at_distances(train, asked, nearest, prepared.nearest().distance, result);
   for (const Index i : draw_samples(asked.n(), options.draw, options.predictor.seed))
     result.drawn.push_back(sample(asked, i));
-  Reasons(train, asked, predictor, points).give(result.issues, options.reasons, progress);
+  Reasons(train, asked, predictor, points).give(result, options.reasons, progress);
   progress.finish();
   result.conclusion = conclude(result);
   result.seconds = seconds_since(began);
@@ -390,7 +402,7 @@ std::vector<AuditResult> audit_each(const Dataset& data, const std::vector<Targe
                         prepared.predictor().diagonal()};
     judge(each, own, each, own, options, result, progress);
     look_at_distances(each, each, prepared.nearest(), prepared.nearest().distance, result);
-    Reasons(each, each, prepared.predictor(), {}).give(result.issues, options.reasons, progress);
+    Reasons(each, each, prepared.predictor(), {}).give(result, options.reasons, progress);
     progress.finish();
     result.conclusion = conclude(result);
     result.seconds = seconds_since(began);

@@ -21,11 +21,25 @@ constexpr double kFewPseudo = 10;
 constexpr std::array kPseudo = {0.0, 10.0, 1.0};      // of readings; 0: as many as samples
 constexpr double kFloor = 0.1;                        // of the logarithm
 constexpr std::array kPrecisions = {0.1, 1.0, 10.0};  // of the link's entries
-constexpr Index kExplained = 10'000;                  // samples that readings are found with
+constexpr Index kExplained = 10'000;                  // samples that all is found with
 constexpr double kLeastWeight = 1e-3;
 constexpr Index kManyClasses = 30;  // of which not every way is gone to its end
 constexpr int kMostSteps = 300;
 constexpr int kStepsOfADraw = 24;
+
+/// n x c: P(class | x, label).
+Matrix classes_of(const Matrix& L, const std::vector<Index>& labels, double sharpness, const Matrix& T) {
+  Matrix Q = softmax(L, sharpness);
+  for (Index i = 0; i < Q.rows(); ++i) {
+    Q.row(i).array() *= T.col(labels[static_cast<std::size_t>(i)]).transpose().array();
+    const double sum = Q.row(i).sum();
+    if (sum > 0)
+      Q.row(i) /= sum;
+    else
+      Q.row(i).setConstant(1 / static_cast<double>(Q.cols()));
+  }
+  return Q;
+}
 
 /// Expectation maximisation over weighted samples.
 class Fit {
@@ -56,20 +70,6 @@ class Fit {
       if (std::abs(now - rate) < 1e-7 && stride < least) break;
       rate = now;
     }
-  }
-
-  /// n x c: P(class | x, label).
-  Matrix classes() const {
-    Matrix Q = softmax(F_, sharpness);
-    for (Index i = 0; i < Q.rows(); ++i) {
-      Q.row(i).array() *= T.col(label(i)).transpose().array();
-      const double sum = Q.row(i).sum();
-      if (sum > 0)
-        Q.row(i) /= sum;
-      else
-        Q.row(i).setConstant(1 / static_cast<double>(Q.cols()));
-    }
-    return Q;
   }
 
  private:
@@ -113,7 +113,9 @@ constexpr int kFits = 3, kReadingFits = 2;
 
 /// L of a fit, and its pseudo-samples.
 Matrix of_fit(const Matrix& F, int k) { return k == 1 ? logarithm_of(F) : F; }
-double pseudo_of(Index n, double pseudo) { return pseudo > 0 ? pseudo : static_cast<double>(n); }
+double pseudo_of(Index n, double pseudo) {
+  return pseudo > 0 ? pseudo : static_cast<double>(std::min(n, kExplained));
+}
 double pseudo_of_fit(Index n, int k) { return pseudo_of(n, k == 2 ? kFewPseudo : 0); }
 
 }  // namespace
@@ -144,11 +146,15 @@ double log_likelihood(const Matrix& L, const std::vector<Index>& labels, const V
 
 NoiseFit fit_noise(const Matrix& L, const std::vector<Index>& labels, double pseudo, double sharpness,
                    const Progress& progress) {
-  Fit fit(L, labels, pseudo);
+  const ShownSamples some = shown_samples(labels);
+  const bool all = std::ssize(some.rows) == L.rows();
+  const Matrix shown = all ? Matrix() : Matrix(L(some.rows, Eigen::all));
+  Fit fit(all ? L : shown, some.labels, pseudo);
   fit.begin();
   if (sharpness > 0) fit.sharpness = sharpness;
-  fit.run(Vector::Ones(L.rows()), kMostSteps, sharpness > 0 ? 0 : 0.4, 1e-3, progress);
-  return {fit.sharpness, fit.T, fit.classes(), softmax(L, fit.sharpness) * fit.T};
+  fit.run(Vector::Ones(std::ssize(some.rows)), kMostSteps, sharpness > 0 ? 0 : 0.4, 1e-3, progress);
+  return {fit.sharpness, fit.T, classes_of(L, labels, fit.sharpness, fit.T),
+          softmax(L, fit.sharpness) * fit.T};
 }
 
 namespace {
@@ -230,7 +236,8 @@ double noise_bytes(Index n, Index c, Index draws) {
                readings = static_cast<double>(kPrecisions.size() * kPseudo.size());
   return 8 * (static_cast<double>(n) * 4 * readings +  // of integrate_noise()
               tables * (2 * kFits + 2 * kReadingFits * readings + 6 + 3 * thread_count()) +
-              counts * (kFits + (kReadingFits + 1) * readings + kFits * (draws_for(n, c, draws) + 1) + 3 +
+              counts * (kFits + (kReadingFits + 1) * readings +
+                        kFits * (draws_for(std::min(n, kExplained), c, draws) + 1) + 3 +
                         9 * std::min<double>(thread_count(), readings)));
 }
 
@@ -267,29 +274,34 @@ std::vector<Estimate> estimate_confusions(const Matrix& F, const std::vector<Ind
                                           const NoiseModel& model, Index draws, std::uint64_t seed,
                                           Progress& progress) {
   const Index n = F.rows(), c = F.cols();
-  const auto tally = [&](const Matrix& Q, const Vector& weights) {  // class x label
-    Matrix counts = Matrix::Zero(c, c);
-    for (Index i = 0; i < n; ++i)
-      counts.col(labels[static_cast<std::size_t>(i)]) += weights(i) * Q.row(i).transpose();
+  const auto tally = [&](const Matrix& Q, const std::vector<Index>& its, const Vector& weights) {
+    Matrix counts = Matrix::Zero(c, c);  // class x label
+    for (Index i = 0; i < Q.rows(); ++i)
+      counts.col(its[static_cast<std::size_t>(i)]) += weights(i) * Q.row(i).transpose();
     return counts;
   };
-  draws = draws_for(n, c, draws);
+  const ShownSamples some = shown_samples(labels);
+  const Index m = std::ssize(some.rows);
+  const Matrix shown = F(some.rows, Eigen::all);
+  const double each = static_cast<double>(n) / static_cast<double>(m);  // samples that one stands for
+  draws = draws_for(m, c, draws);
   std::vector<Matrix> whole;
   std::vector<std::vector<Matrix>> again(kFits, std::vector<Matrix>(static_cast<std::size_t>(draws)));
-  const Threads threads(static_cast<double>(draws * n * c) * 1000);
+  const Threads threads(static_cast<double>(draws * m * c) * 1000);
   progress.stage("labels: intervals", kFits);
   for (int k = 0; k < kFits; ++k) {
     const auto q = static_cast<std::size_t>(k);
-    const Matrix L = of_fit(F, k);
-    whole.push_back(tally(model.fits[q].classes, Vector::Ones(n)));
+    const Matrix L = of_fit(shown, k);
+    whole.push_back(tally(model.fits[q].classes, labels, Vector::Ones(n)));
     parallel_for(draws, [&](Index b) {
       if (progress.cancelled()) return;
-      const Vector weights = drawn(n, seed, b);
-      Fit fit(L, labels, pseudo_of_fit(n, k));
+      const Vector weights = drawn(m, seed, b);
+      Fit fit(L, some.labels, pseudo_of_fit(n, k));
       fit.sharpness = model.fits[q].sharpness;
       fit.T = model.fits[q].transition;
       fit.run(weights, kStepsOfADraw, model.like_others ? 0 : 0.1, 0.02, progress);
-      again[q][static_cast<std::size_t>(b)] = tally(fit.classes(), weights);
+      again[q][static_cast<std::size_t>(b)] =
+          each * tally(classes_of(L, some.labels, fit.sharpness, fit.T), some.labels, weights);
     });
     progress.advance(1);
   }

@@ -12,7 +12,7 @@ namespace zeroloss::internal {
 /// log(max(F, 0) + 0.1).
 Matrix logarithm_of(const Matrix& F);
 
-/// At most 10,000 samples, evenly spread over all.
+/// At most 10,000 samples, evenly spread over all: those that the model and its estimates are found with.
 struct ShownSamples {
   std::vector<Index> rows, labels;
 };

@@ -190,6 +190,11 @@ std::string facts(const Dataset& train, const AuditResult& r, bool test) {
   fact("wrong labels", r.not_judged == r.n && r.checked == 0
                            ? "not known, since no label can be judged"
                            : estimate(r.noise_rate, 100, 1) + " % of all, 95 % interval" + by_people(r));
+  if (r.reasoned > 0 && r.reasoned < std::ssize(r.issues))
+    fact("reasons",
+         fmt::format("for the {} that are worst; `reasons=0` leaves them out, a smaller `inducing` "
+                     "gives more",
+                     with_commas(r.reasoned)));
   if (r.accepted > 0)
     fact("kept by people", count(r.accepted, "label, not named again", "labels, not named again"));
   if (r.guarantee && r.enough == r.checked && r.expected_issues >= 1)

@@ -196,12 +196,13 @@ struct AuditResult {
   /// Worst first, another class being predicted: as many as are expected to be wrong, and all with score <
   /// 1/2; regression: these. With a guarantee the list that it is about, whatever is predicted.
   std::vector<LabelIssue> issues;
-  Estimate noise_rate;                   ///< fraction of wrong labels
-  std::vector<Confusion> confusions;     ///< most first: half a sample or more is expected
-  std::vector<Twins> twins;              ///< nearest first
-  std::vector<Outlier> outliers;         ///< farthest first
-  std::vector<Sample> drawn;             ///< to look at, if that was asked
-  Index accepted = 0;                    ///< labels that people had kept, which are not named
+  Estimate noise_rate;                ///< fraction of wrong labels
+  std::vector<Confusion> confusions;  ///< most first: half a sample or more is expected
+  std::vector<Twins> twins;           ///< nearest first
+  std::vector<Outlier> outliers;      ///< farthest first
+  std::vector<Sample> drawn;          ///< to look at, if that was asked
+  Index accepted = 0;                 ///< labels that people had kept, which are not named
+  Index reasoned = 0;                 ///< issues, from the first on, that have samples for and against them
   Index checked = 0, checked_wrong = 0;  ///< samples that people had looked at, and wrong labels among them
   std::optional<double> guarantee{};     ///< share of `issues` that is right at most, in expectation
   Index named = 0;                       ///< labels of that list, with those that were accepted
