@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 #include <set>
+#include <string_view>
 
 #include "verdict.hpp"
 
@@ -16,8 +17,14 @@ constexpr double kNone =
 
 using Table = std::vector<std::vector<double>>;
 
-double cell(std::string text) {
-  std::erase_if(text, [](char c) { return c == ' ' || c == '"' || c == '\r'; });
+// What is around a cell: blanks, then quotes.
+std::string_view trimmed(std::string_view text, const char* around) {
+  const std::size_t first = std::min(text.find_first_not_of(around), text.size());
+  return text.substr(first, text.find_last_not_of(around) + 1 - first);
+}
+
+double cell(std::string_view all) {
+  const std::string text(trimmed(trimmed(trimmed(all, " \t\r"), "\""), " "));
   double x = kNone;
   const char* end = text.data() + text.size();
   const char* from = text.data() + (text.starts_with('+') ? 1 : 0);
@@ -40,7 +47,7 @@ Table read(const std::string& file) {
     std::vector<double> row;
     for (std::size_t from = 0; from <= line.size();) {
       const std::size_t to = std::min(line.find(',', from), line.size());
-      row.push_back(cell(line.substr(from, to - from)));
+      row.push_back(cell(std::string_view(line).substr(from, to - from)));
       from = to + 1;
     }
     const bool names = rows.empty() && std::all_of(row.begin(), row.end(), [](double x) { return x != x; });
@@ -76,6 +83,29 @@ bool rows_of(const Array& x, const Table& table, std::size_t left_out) {
   return true;
 }
 
+// Whether the array's columns are columns of the table, in this order, where it has as many rows.
+bool columns_of(const Array& x, const Table& table) {
+  const std::size_t columns = table.empty() || table.size() != x.rows() ? 0 : table[0].size();
+  std::size_t at = 0;
+  for (std::size_t j = 0; j < x.columns(); ++j, ++at) {
+    const auto same = [&] {
+      for (std::size_t i = 0; i < x.rows(); ++i) {
+        if (x.real(i * x.columns() + j) != table[i][at]) {
+          return false;
+        }
+      }
+      return true;
+    };
+    while (at < columns && !same()) {
+      ++at;
+    }
+    if (at >= columns) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 void expect_table(const Folder& folder, const std::string& file) {
@@ -88,13 +118,13 @@ void expect_table(const Folder& folder, const std::string& file) {
   }
   for (const std::string& name : arrays) {
     const Array& x = folder.reals(name, 2);
-    bool found = x.columns() == columns && rows_of(x, table, columns);
+    bool found = columns_of(x, table) || (x.columns() == columns && rows_of(x, table, columns));
     for (std::size_t j = 0; j < columns && !found && x.columns() + 1 == columns; ++j) {
       found = rows_of(x, table, j);
     }
     if (!found) {
       throw Unreadable("array " + name + ": its rows are not rows of " + file +
-                       " in their order, of all columns or all but one");
+                       " in their order, of all columns or all but one, nor its columns columns of it");
     }
   }
 }

@@ -386,6 +386,12 @@ class Hostile(unittest.TestCase):
                 for i in range(5):
                     file.write(f"{rows[3 * i]!r},{rows[3 * i + 1] + more!r},k,{rows[3 * i + 2]!r}\n")
             self.assertEqual(check(PROGRAM, self.run_, "--data", table)[0], status)
+        for c, status in (("{0!r}", 0), ("\"{0!r}\" ", 0), ("{0:.0f} {0!r}", 2)):  # names beside the kind, and blanks
+            with open(table, "w", encoding="utf-8") as file:
+                file.write("id,a,kind,b,c\n")
+                for i in range(5):
+                    file.write(f"{i},{rows[3 * i]!r},k,{rows[3 * i + 1]!r}," + c.format(rows[3 * i + 2]) + "\n")
+            self.assertEqual(check(PROGRAM, self.run_, "--data", table)[0], status)
 
 
 if __name__ == "__main__":
