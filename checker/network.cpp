@@ -119,7 +119,7 @@ Network::Network(const Folder& folder, const std::string& name, std::size_t inpu
     const std::string here = where_ + ": node " + std::to_string(nodes_.size());
     node.op = Object(json, here,
                      {"op", "weight", "bias", "trained", "activation", "by", "node", "value", "back",
-                      "values", "places", "inner", "columns", "function"})
+                      "groups", "values", "places", "inner", "columns", "function"})
                   .text("op");
     node.in = node.out = sizes.back();
     if (read_step(folder, json, here, sizes, node)) {

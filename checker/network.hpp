@@ -24,7 +24,7 @@ struct Node {
   // Of nodes of graphs: places of the input, inner x columns, -1 for none; or the sizes of a product's
   // matrices.
   std::vector<std::int64_t> places;
-  std::size_t inner = 0, columns = 0;
+  std::size_t inner = 0, columns = 0, groups = 1;
 };
 
 class Network {

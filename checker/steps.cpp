@@ -20,7 +20,7 @@ std::optional<Object> keys_of_step(const Json& json, const std::string& where, c
     return Object(json, where, {"op", "places"});
   }
   if (op == "columns") {
-    return Object(json, where, {"op", "weight", "bias", "places"});
+    return Object(json, where, {"op", "weight", "bias", "places", "groups"});
   }
   if (op == "product") {
     return Object(json, where, {"op", "node", "inner", "columns"});
@@ -68,7 +68,11 @@ void read_columns(const Folder& folder, const Object& o, Node& node) {
     }
     node.biases.assign(biases.begin(), biases.end());
   }
-  node.out = w.rows() * node.columns;
+  node.groups = o.has("groups") ? o.count("groups") : 1;
+  if (node.groups == 0 || w.rows() % node.groups != 0 || node.columns % node.groups != 0) {
+    o.fail("the groups do not divide the rows of the weight and the columns of places");
+  }
+  node.out = w.rows() / node.groups * node.columns;
 }
 
 Ball at(const Balls& h, std::int64_t place) {
@@ -76,16 +80,18 @@ Ball at(const Balls& h, std::int64_t place) {
 }
 
 Balls columns_of(const Node& node, const Balls& h) {
-  const std::size_t k = node.inner, p = node.columns, m = node.out / p;
+  const std::size_t k = node.inner, all = node.columns, p = all / node.groups, m = node.out / all;
   Balls made(node.out), column(k);
-  for (std::size_t c = 0; c < p; ++c) {
+  for (std::size_t c = 0; c < all; ++c) {
     for (std::size_t t = 0; t < k; ++t) {
-      column[t] = at(h, node.places[t * p + c]);
+      column[t] = at(h, node.places[t * all + c]);
     }
-    for (std::size_t j = 0; j < m; ++j) {
-      made[j * p + c] = dot(column.data(), node.weights.data() + j * k, k);
+    const std::size_t first = c / p * m;  // row of the group's weights, and of its outputs
+    for (std::size_t j = first; j < first + m; ++j) {
+      Ball& sum = made[j * p + c % p];
+      sum = dot(column.data(), node.weights.data() + j * k, k);
       if (!node.biases.empty()) {
-        made[j * p + c] += node.biases[j];
+        sum += node.biases[j];
       }
     }
   }
@@ -163,6 +169,15 @@ bool read_step(const Folder& folder, const Json& json, const std::string& where,
     read_columns(folder, o, node);
   } else if (node.op == "largest" || node.op == "total") {
     read_places(folder, o, node, 2);
+    for (std::size_t c = 0; c < node.columns && node.op == "largest"; ++c) {
+      std::size_t none = 0;
+      for (std::size_t t = 0; t < node.inner; ++t) {
+        none += node.places[t * node.columns + c] < 0 ? 1 : 0;
+      }
+      if (none == node.inner) {
+        o.fail("there is no largest number of none");
+      }
+    }
   } else if (node.op == "product") {
     node.inner = o.count("inner"), node.columns = o.count("columns");
     const std::size_t matrix = node.inner * node.columns;

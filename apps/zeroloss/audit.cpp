@@ -70,7 +70,7 @@ struct Several {
 
 Several read_several(const AuditArguments& options) {
   Several several;
-  for (const ReadOptions& read : reading_each(options.targets, options.read)) {
+  for (const ReadOptions& read : reading_each(options.source, options.targets, options.read)) {
     Dataset data = read_dataset(options.source, read);
     require_targets(data, "audit");
     several.targets.push_back({read.target, data.task, data.y, data.class_names, data.records});
@@ -88,7 +88,8 @@ void run_targets(const AuditArguments& options, AuditOptions settings, Session& 
         std::pair{"test_probabilities", options.test_probabilities}})
     if (!given.empty())
       throw std::invalid_argument(fmt::format("audit: `targets` and `{}` exclude each other", name));
-  std::set<std::string> files;  // of the targets, in the run folder
+  reading_each(options.source, options.targets, options.read);  // throws for what cannot be
+  std::set<std::string> files;                                  // of the targets, in the run folder
   std::vector<std::unique_ptr<RunFolder>> folders;
   for (const std::string& name : options.targets) {
     std::string file = name;
@@ -96,7 +97,7 @@ void run_targets(const AuditArguments& options, AuditOptions settings, Session& 
     if (file.empty() || file == "." || file == "..")
       throw std::invalid_argument(fmt::format("`targets` has '{}', which is no column", name));
     if (!files.insert(file).second)
-      throw std::invalid_argument(fmt::format("`targets` has '{}' twice", name));
+      throw std::invalid_argument(fmt::format("two of `targets` would be written to one folder, '{}'", file));
     if (options.out.empty()) continue;
     std::filesystem::create_directories(options.out);
     folders.push_back(std::make_unique<RunFolder>(std::filesystem::path(options.out) / file, false,

@@ -34,7 +34,11 @@ void add_targets(const Command& command, std::vector<std::string>& targets, cons
   command.group("Data").option("--targets", targets, help).type_name("A,B,...").separated_by(',');
 }
 
-std::vector<ReadOptions> reading_each(const std::vector<std::string>& targets, const ReadOptions& options) {
+std::vector<ReadOptions> reading_each(const std::string& source, const std::vector<std::string>& targets,
+                                      const ReadOptions& options) {
+  if (source == "-")
+    throw std::invalid_argument(
+        "`targets` reads the data once for each: standard input is there once, give a file");
   if (!options.target.empty()) throw std::invalid_argument("`targets` and `target` exclude each other");
   std::vector<ReadOptions> each;
   for (const std::string& name : targets) {

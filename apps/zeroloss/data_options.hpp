@@ -22,9 +22,10 @@ void add_read_options_of_model(const Command& command, ReadOptions& options);
 /// The option --targets, columns that are targets together.
 void add_targets(const Command& command, std::vector<std::string>& targets, const char* help);
 
-/// How to read data with each of these columns as the target of all but these. Throws std::invalid_argument
-/// for a column twice, and beside --target.
-std::vector<ReadOptions> reading_each(const std::vector<std::string>& targets, const ReadOptions& options);
+/// How to read the source with each of these columns as the target of all but these. Throws
+/// std::invalid_argument for a column twice, beside --target, and of standard input, which is read once.
+std::vector<ReadOptions> reading_each(const std::string& source, const std::vector<std::string>& targets,
+                                      const ReadOptions& options);
 
 /// Of commands that write claims: a flag beside --out.
 void add_copy_points(const Command& command, bool& copy_points);

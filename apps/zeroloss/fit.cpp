@@ -57,10 +57,8 @@ void run_fit(const FitArguments& options, Session& session) {
   begin_at(options, settings, progress);
   std::optional<RunFolder> folder;
   if (!options.out.empty() && !finished) {
-    {
-      folder.emplace(options.out, settings.resume);
-      folder->copy_points(options.copy_points);
-    }
+    folder.emplace(options.out, settings.resume);
+    folder->copy_points(options.copy_points);
     settings.checkpoint = folder->file("checkpoint.safetensors");
   }
   progress.stage("reading " + options.source);

@@ -48,7 +48,7 @@ Dataset read_for(const Model& model, const ProveArguments& options) {
   };
   if (options.targets.empty()) return read(options.read);
   std::vector<Dataset> of_each;
-  for (ReadOptions how : reading_each(options.targets, options.read)) {
+  for (ReadOptions how : reading_each(options.source, options.targets, options.read)) {
     if (how.task == "auto") how.task = "regression";
     of_each.push_back(read(how));
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "audit/bootstrap.hpp"
@@ -18,10 +19,10 @@ namespace zeroloss::internal {
 namespace {
 
 constexpr double kFewPseudo = 10;
-constexpr std::array kPseudo = {0.0, 10.0, 1.0};      // of readings; 0: as many as samples
+constexpr std::array kPseudo = {0.0, 10.0, 1.0};      // of readings; 0: as many as samples are shown
 constexpr double kFloor = 0.1;                        // of the logarithm
 constexpr std::array kPrecisions = {0.1, 1.0, 10.0};  // of the link's entries
-constexpr Index kExplained = 10'000;                  // samples that all is found with
+constexpr Index kMostShown = 10'000;                  // samples that the fits see
 constexpr double kLeastWeight = 1e-3;
 constexpr Index kManyClasses = 30;  // of which not every way is gone to its end
 constexpr int kMostSteps = 300;
@@ -114,7 +115,7 @@ constexpr int kFits = 3, kReadingFits = 2;
 /// L of a fit, and its pseudo-samples.
 Matrix of_fit(const Matrix& F, int k) { return k == 1 ? logarithm_of(F) : F; }
 double pseudo_of(Index n, double pseudo) {
-  return pseudo > 0 ? pseudo : static_cast<double>(std::min(n, kExplained));
+  return pseudo > 0 ? pseudo : static_cast<double>(std::min(n, kMostShown));
 }
 double pseudo_of_fit(Index n, int k) { return pseudo_of(n, k == 2 ? kFewPseudo : 0); }
 
@@ -123,10 +124,14 @@ double pseudo_of_fit(Index n, int k) { return pseudo_of(n, k == 2 ? kFewPseudo :
 Matrix logarithm_of(const Matrix& F) { return (F.array().max(0.0) + kFloor).log(); }
 
 ShownSamples shown_samples(const std::vector<Index>& labels) {
-  const Index n = std::ssize(labels), m = std::min(n, kExplained);
+  const Index n = std::ssize(labels), m = std::min(n, kMostShown);
+  std::vector<Index> order(labels.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  if (m < n)
+    std::ranges::stable_sort(order, {}, [&](Index i) { return labels[static_cast<std::size_t>(i)]; });
   ShownSamples some;
   for (Index i = 0; i < m; ++i) {
-    some.rows.push_back(i * n / m);
+    some.rows.push_back(order[static_cast<std::size_t>(i * n / m)]);
     some.labels.push_back(labels[static_cast<std::size_t>(some.rows.back())]);
   }
   return some;
@@ -237,7 +242,7 @@ double noise_bytes(Index n, Index c, Index draws) {
   return 8 * (static_cast<double>(n) * 4 * readings +  // of integrate_noise()
               tables * (2 * kFits + 2 * kReadingFits * readings + 6 + 3 * thread_count()) +
               counts * (kFits + (kReadingFits + 1) * readings +
-                        kFits * (draws_for(std::min(n, kExplained), c, draws) + 1) + 3 +
+                        kFits * (draws_for(std::min(n, kMostShown), c, draws) + 1) + 3 +
                         9 * std::min<double>(thread_count(), readings)));
 }
 

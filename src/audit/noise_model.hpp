@@ -12,7 +12,9 @@ namespace zeroloss::internal {
 /// log(max(F, 0) + 0.1).
 Matrix logarithm_of(const Matrix& F);
 
-/// At most 10,000 samples, evenly spread over all: those that the model and its estimates are found with.
+/// At most 10,000 samples, each class with its share, evenly spread over it: those that the model is fitted
+/// to. Of more samples intervals of estimates are those of 10,000, too wide by the root of how many one of
+/// them stands for.
 struct ShownSamples {
   std::vector<Index> rows, labels;
 };

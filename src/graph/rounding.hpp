@@ -49,8 +49,8 @@ inline Ball rounded(double h, double came, double size, const Rounding& r, doubl
 
 /// Whether a runtime has this number, too.
 inline bool holds(double x, const Rounding& r) {
-  return r.exact() || (r.v == 0x1p-24 && static_cast<double>(static_cast<float>(x)) == x &&
-                       (x == 0 || std::abs(x) >= r.lost));
+  return r.exact() || (r.v == 0x1p-24 && std::abs(x) <= std::numeric_limits<float>::max() &&
+                       static_cast<double>(static_cast<float>(x)) == x && (x == 0 || std::abs(x) >= r.lost));
 }
 
 inline Ball add(Ball a, Ball b, const Rounding& r) {

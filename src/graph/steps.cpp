@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -50,12 +51,17 @@ class StepList {
     at(x);
     return put({.op = Step::Op::affine, .size = W.rows(), .W = W, .b = b});
   }
-  /// W H + b of what places (k x p) see.
-  Index columns(Index x, const RowMatrix& W, const Vector& b, const Places& places) {
+  /// W H + b of what places (k x p) see, of each of the groups that W, b and the columns of places have.
+  Index columns(Index x, const RowMatrix& W, const Vector& b, const Places& places, Index groups) {
     const Index p = std::ssize(places) / W.cols();
     at(x);
-    return put(
-        {.op = Step::Op::columns, .size = W.rows() * p, .W = W, .b = b, .places = places, .columns = p});
+    return put({.op = Step::Op::columns,
+                .size = W.rows() / groups * p,
+                .W = W,
+                .b = b,
+                .places = places,
+                .columns = p,
+                .groups = groups});
   }
   /// The largest, or the sum, of what each column of places (k x p) sees.
   Index reduce(Step::Op op, Index x, const Places& places, Index p) {
@@ -102,7 +108,7 @@ class StepList {
  private:
   Index last() const { return std::ssize(steps_) - 1; }
   Index put(Step step) {
-    numbers_ += static_cast<double>(step.W.size() + step.b.size() + std::ssize(step.places));
+    numbers_ += static_cast<double>(step.W.size() + step.b.size() + std::ssize(step.places) + step.size);
     if (numbers_ > kMostNumbers)
       throw DataError(fmt::format("as steps it has more than {:.2g} numbers", kMostNumbers));
     steps_.push_back(std::move(step));
@@ -162,6 +168,14 @@ class GraphSteps {
   }
 
   std::vector<Step> steps(double less) {
+    std::set<std::string> needed{scores_};
+    for (auto node = graph_.nodes.rbegin(); node != graph_.nodes.rend(); ++node)
+      if (std::ranges::any_of(node->outputs, [&](const std::string& out) { return needed.contains(out); }))
+        needed.insert(node->inputs.begin(), node->inputs.end());
+    for (const OnnxNode& node : graph_.nodes)  // in their order, so that none waits for another
+      if (std::ranges::any_of(node.outputs,
+                              [&](const std::string& out) { return needed.contains(out) && computed(out); }))
+        convert(node);
     Index last = of(scores_);
     if (less != 0) last = steps_.add(last, steps_.constant(-less, steps_.size(last)));
     return steps_.finished(last);
@@ -176,6 +190,11 @@ class GraphSteps {
 
   const Value& value(const std::string& name) const { return trial_.values.at(name); }
   const Shape& shape(const std::string& name) const { return value(name).shape; }
+  // Whether its numbers are not known but by steps.
+  bool computed(const std::string& name) const {
+    const auto found = trial_.values.find(name);
+    return found != trial_.values.end() && is_real(found->second.type) && !exact_constant(name);
+  }
   bool exact_constant(const std::string& name) const {
     const Value& its = value(name);
     return !its.varies && its.exact() && its.h.size() > 0 &&
@@ -308,8 +327,11 @@ class GraphSteps {
     if (op == "Add")  // the bias of a linear map
       for (const std::size_t k : {0U, 1U}) {
         const std::string &map = node.inputs[1 - k], &b = node.inputs[k];
-        if (!exact_constant(b) || exact_constant(map) || graph_.uses.at(map) != 1 ||
-            shape(map) != shape(node.outputs.front()) || value(b).size() != value(map).size())
+        // Others may see the map by another name: that of a Reshape, say.
+        const auto maker = makers_.find(map);
+        if (!exact_constant(b) || exact_constant(map) || graph_.uses.at(map) != 1 || maker == makers_.end() ||
+            maker->second->op != "MatMul" || shape(map) != shape(node.outputs.front()) ||
+            value(b).size() != value(map).size())
           continue;
         const Index last = of(map);
         if (steps_.add_bias(last, value(b).h.row(0))) return set(node, last), true;
@@ -406,19 +428,19 @@ class GraphSteps {
     const Windows windows = windows_of(its, {x.begin() + 2, x.end()}, {w.begin() + 2, w.end()});
     const Index groups = node.integer("group", 1), outputs = w[0] / groups, channels = w[1];
     const Index size = count_of(x) / x[1], terms = channels * windows.cells;
-    const Index of_x = of(X);
-    std::vector<Index> parts;
-    for (Index g = 0; g < groups; ++g) {
-      Places places;
+    // Of each group its windows, channel by channel and cell by cell, beside those of the groups before.
+    const Index p = windows.count;
+    Places places(static_cast<std::size_t>(terms * groups * p));
+    for (Index g = 0; g < groups; ++g)
       for (Index c = 0; c < channels; ++c)
-        for (const Index place : windows.places)
-          places.push_back(place < 0 ? -1 : (g * channels + c) * size + place);
-      const Eigen::Map<const RowMatrix> kernels(value(W).h.data() + g * outputs * terms, outputs, terms);
-      Vector b;
-      if (biased) b = value(node.inputs[2]).h.row(0).segment(g * outputs, outputs);
-      parts.push_back(steps_.columns(of_x, kernels, b, places));
-    }
-    set(node, steps_.join(parts));
+        for (Index q = 0; q < std::ssize(windows.places); ++q) {
+          const Index place = windows.places[static_cast<std::size_t>(q)], row = c * windows.cells + q / p;
+          places[static_cast<std::size_t>((row * groups + g) * p + q % p)] =
+              place < 0 ? -1 : (g * channels + c) * size + place;
+        }
+    const Eigen::Map<const RowMatrix> kernels(value(W).h.data(), groups * outputs, terms);
+    const Vector b = biased ? Vector(value(node.inputs[2]).h.row(0)) : Vector();
+    set(node, steps_.columns(of(X), kernels, b, places, groups));
   }
 
   // Of ai.onnx.ml.

@@ -20,7 +20,8 @@ struct Step {
     pick,      ///< h at `places`; -1: 0
     join,      ///< h, and behind it the output of another step
     affine,    ///< W h + b
-    columns,   ///< W H + b, H of h at `places` (k x columns); -1: 0
+    columns,   ///< W H + b, H of h at `places` (k x columns); -1: 0. Of `groups`: as many blocks of rows
+               ///< of W and b, each with its block of columns, one block of outputs behind the other
     largest,   ///< of each column of `places` (k x columns) the largest h; -1: none
     total,     ///< their sum
     add,       ///< h + the output of another step
@@ -37,13 +38,14 @@ struct Step {
   RowMatrix W = {};
   Vector b = {};  ///< may be empty of a map
   std::vector<Index> places = {};
-  Index inner = 0, columns = 0;
+  Index inner = 0, columns = 0, groups = 1;
   double by = 0;
   std::string name = {};
 };
 
 /// The outputs at points of d numbers, as real arithmetic has them, less `less`. Throws DataError naming the
-/// node that is not known in steps, or where there are more than 12 million numbers in them.
+/// node that is not known in steps, or where there are more than 12 million numbers in them and in what comes
+/// of them.
 std::vector<Step> steps_of(const GraphNetwork& network, Index d, double less);
 
 }  // namespace zeroloss::internal::graph

@@ -71,7 +71,8 @@ std::vector<T> as(const RowMatrix& X) {
 }  // namespace
 
 std::string Claims::point_array(const std::string& name, const RowMatrix& X) {
-  if (file_ && (&X == of_file_ || X == *of_file_)) {
+  if (file_ &&
+      (&X == of_file_ || (X.rows() == of_file_->rows() && X.cols() == of_file_->cols() && X == *of_file_))) {
     arrays_[name] = file_->array;
     in_file_ = name;
     return name;
@@ -222,14 +223,18 @@ bool Claims::copies(const RowMatrix& X) const {
          static_cast<double>(bytes_each(X)) * static_cast<double>(X.size()) <= kMost;
 }
 
+bool Claims::keeps(const Dataset& data) {
+  if (copies(data.X)) return true;
+  if (!file_) file_ = point_file(data);
+  of_file_ = &data.X;
+  return file_.has_value();
+}
+
 bool Claims::leaves_out(const Dataset& data) {
   if (data.stored)
     return leaves_out(
         std::max(8.0 * static_cast<double>(data.n()) * static_cast<double>(data.d()), kMost + 1), "points");
-  if (copies(data.X)) return false;
-  if (!file_) file_ = point_file(data);
-  of_file_ = &data.X;
-  if (file_) return false;
+  if (keeps(data)) return false;
   leaves_out(static_cast<double>(bytes_each(data.X)) * static_cast<double>(data.X.size()), "points");
   note_ += ", unless all are asked for";
   return true;

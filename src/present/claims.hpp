@@ -54,6 +54,8 @@ class Claims {
   bool copies_all() const { return folder_.copies_points(); }  ///< points, however many
   /// Whether these points are copied.
   bool copies(const RowMatrix& X) const;
+  /// Whether the points of the data are copied, or in a file that another program reads.
+  bool keeps(const Dataset& data);
   /// Whether so many bytes of these are too many to be copied, likewise.
   bool leaves_out(double bytes, const std::string& what);
 

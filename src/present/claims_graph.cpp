@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "graph/steps.hpp"
 #include "present/claims_of.hpp"
 
@@ -14,7 +16,6 @@ class StepClaims {
   StepClaims(Claims& claims, std::string name) : claims_(claims), name_(std::move(name)) {}
 
   Json node(const Step& step) {
-    const auto op = [&](const char* name) { return Json{{"op", name}}; };
     const auto with = [&](const char* name, const char* key, Json value) {
       return Json{{"op", name}, {key, std::move(value)}};
     };
@@ -35,6 +36,7 @@ class StepClaims {
         Json node = places("columns");
         node["weight"] = claims_.matrix(next(), step.W);
         if (step.b.size() > 0) node["bias"] = claims_.vector(next(), step.b);
+        if (step.groups > 1) node["groups"] = step.groups;
         return node;
       }
       case Step::Op::largest:
@@ -60,7 +62,7 @@ class StepClaims {
       case Step::Op::function:
         return with("function", "function", step.name);
     }
-    return op("");
+    throw std::logic_error("a step of no kind");
   }
 
  private:

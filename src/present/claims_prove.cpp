@@ -82,18 +82,21 @@ class GraphClaims {
   void add(const GraphNetwork& graph, const std::string& which, const ProvedNetwork& p, Index n_distinct,
            Index features) {
     const std::string name = which + "_graph";
-    const auto written = claims_.attempt([&] { return claim_graph(claims_, name, graph, X_.cols(), 0); });
+    std::string of_labels = name;
+    const auto written = claims_.attempt([&] {
+      if (its_.threshold != 0)
+        of_labels = claim_graph(claims_, name + "_less", graph, X_.cols(), its_.threshold).name;
+      return claim_graph(claims_, name, graph, X_.cols(), 0);
+    });
     if (!written) return add_unread(which, p, n_distinct);
-    std::string of_labels = written->name;
-    if (its_.threshold != 0)
-      of_labels = claim_graph(claims_, name + "_less", graph, X_.cols(), its_.threshold).name;
     const std::vector<Index> rows = rows_within(written->products);
     const bool all = std::ssize(rows) == X_.rows();
     const std::string points =
         all ? claims_.points("data", claims_.point_array("points", X_), {})
             : claims_.points("some", claims_.point_array("some_points", X_(rows, Eigen::all)), {});
     if (data_.task == Task::classification) labels(of_labels, points, which, p, rows);
-    if (!all || !std::isfinite(p.misfit)) return;
+    if (!all) return add_of_all(which, p, n_distinct);
+    if (!std::isfinite(p.misfit)) return;
     Json& misfit = claims_.add("misfit", fmt::format("misfit <= {}", decimal(p.misfit, 3, Rounding::up)));
     misfit["network"] = written->name;
     misfit["points"] = points;
@@ -114,6 +117,13 @@ class GraphClaims {
     last["node"] = written->last;
   }
 
+  // What is said of all samples, where claims are about some.
+  void add_of_all(const std::string& which, const ProvedNetwork& p, Index n_distinct) {
+    if (data_.task == Task::regression)
+      claims_.add("labels_of_file", said_of(p, data_.task, data_.n()))["file"] = file(which);
+    if (p.certificate.exists) add_unread_last_layer(which, p, n_distinct);
+  }
+
   void add_unread(const std::string& which, const ProvedNetwork& p, Index n_distinct) {
     claims_.add("labels_of_file", said_of(p, data_.task, data_.n()))["file"] = file(which);
     if (p.certificate.exists) add_unread_last_layer(which, p, n_distinct);
@@ -126,9 +136,10 @@ class GraphClaims {
     claims_.add("last_layer_of_file", of_last_layer(p, n_distinct))["file"] = file(which);
   }
 
-  std::vector<Index> rows_within(double products) const {
-    const double most =
-        std::min(kMostProducts / products, Claims::kMost / (8.0 * static_cast<double>(X_.cols())));
+  std::vector<Index> rows_within(double products) {
+    double most = kMostProducts / products;
+    if (!claims_.copies(X_) && !(X_ == data_.X && claims_.keeps(data_)))
+      most = std::min(most, Claims::kMost / (8.0 * static_cast<double>(X_.cols())));
     const Index n = X_.rows(), count = std::clamp<Index>(static_cast<Index>(std::min(most, 1e15)), 1, n);
     std::vector<Index> rows;
     for (Index k = 0; k < count; ++k) rows.push_back(k * n / count);

@@ -247,6 +247,7 @@ class Hostile(unittest.TestCase):
         self.run_.array("two", [[0, 1], [1, 2], [2, -1]], "int64")
         self.run_.array("far", [[0, 3], [0, 0], [0, 0]], "int64")
         self.run_.array("low", [0, -2], "int64")
+        self.run_.array("none", [[0, -1], [1, -1]], "int64")
         self.run_.claim("labels", points="p", network="net", labels="labels", right="all")
         pick, columns = {"op": "pick", "places": "one"}, {"op": "columns", "weight": "w", "places": "two"}
         for nodes in (
@@ -263,6 +264,9 @@ class Hostile(unittest.TestCase):
             [{**columns, "places": "one"}],
             [{**columns, "weight": "x", "places": "one"}],
             [{**columns, "bias": "x"}],
+            [{**columns, "groups": 0}],
+            [{**columns, "groups": 3}],
+            [{"op": "largest", "places": "none"}],
             [{**columns, "trained": ["weight"]}],
             [pick, {"op": "times", "node": -1}],
             [pick, {"op": "over", "node": -1}],

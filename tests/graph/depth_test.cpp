@@ -123,12 +123,12 @@ TEST(GraphDepth, ErrorsOfConvolutionsAndSkipsOfManyLayersStaySmall) {
 
 // ---- norms of convolutions ----
 
-struct Step {
+struct GraphStep {
   Index stride, dilation, pad;
 };
 
 // The convolution as a matrix, of a grid of size x size with padding.
-Matrix dense_of(const RowMatrix& W, Index channels, Index side, Index size, const Step& step) {
+Matrix dense_of(const RowMatrix& W, Index channels, Index side, Index size, const GraphStep& step) {
   const Index out = (size + 2 * step.pad - (side - 1) * step.dilation - 1) / step.stride + 1;
   Matrix A = Matrix::Zero(W.rows() * out * out, channels * size * size);
   for (Index m = 0; m < W.rows(); ++m)
@@ -167,7 +167,8 @@ TEST(GraphConvolutionNorm, IsAboveThatOfTheMatrixAndNearThatOfAnUnboundedGrid) {
        {std::tuple<Index, Index, Index>{3, 2, 3}, {2, 5, 2}, {4, 4, 3}, {2, 2, 5}}) {
     const RowMatrix W = test::drawn_points(m, channels * side * side, 31 + static_cast<unsigned>(m));
     const double bound = convolution_norm(W, {side, side}, kInfinite), fine = symbol_norm(W, channels, side);
-    for (const Step& step : {Step{1, 1, 0}, {1, 1, 2}, {2, 1, 1}, {3, 1, 0}, {1, 2, 4}, {2, 3, 6}}) {
+    for (const GraphStep& step :
+         {GraphStep{1, 1, 0}, {1, 1, 2}, {2, 1, 1}, {3, 1, 0}, {1, 2, 4}, {2, 3, 6}}) {
       if ((side - 1) * step.dilation + 1 > 6 + 2 * step.pad) continue;
       const double norm = norm_of(dense_of(W, channels, side, 6, step));
       EXPECT_GE(bound * (1 + zeroloss::test::backward_error(144)), norm)

@@ -572,7 +572,7 @@ def test_several_targets_are_those_of_the_outputs():
 
     X, _ = points(n=30)
     Y = np.column_stack([np.sin(X[:, 0]), X[:, 1] + 2, np.round(X[:, 2])])
-    small = {"hidden_layer_sizes": (40,), "solver": "lbfgs", "max_iter": 30, "random_state": 0}
+    small = {"hidden_layer_sizes": (60,), "activation": "tanh", "solver": "lbfgs", "max_iter": 30, "random_state": 0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it has not converged
         model = MLPRegressor(**small).fit(X, Y)
@@ -580,7 +580,8 @@ def test_several_targets_are_those_of_the_outputs():
     result = zeroloss.prove(model, X, Y, polish=True)
     read = network_of("prove", model)[0].network
     largest = np.abs(model.predict(X) - Y).max()
-    assert abs(result.networks[0].largest_error - largest) <= 3 * rounding(read, X).max() + 8 * U * largest
+    up = 2.0**-28  # bounds are rounded up by 2^-30 of themselves, some times
+    assert abs(result.networks[0].largest_error - largest) <= 3 * rounding(read, X).max() + up * largest
     assert result.networks[-1].certificate.exists
     np.testing.assert_allclose(result.polished(X), Y, rtol=0, atol=2 * result.networks[-1].largest_error)
     result = zeroloss.prove(scaled, X, Y)
@@ -588,14 +589,19 @@ def test_several_targets_are_those_of_the_outputs():
     wanted = StandardScaler().fit_transform(Y)
     largest = np.abs(read(X) - wanted).max()
     off = 3 * rounding(read, X).max() + 200 * U * np.abs(wanted).max()  # a scaler rounds a mean of 30, a deviation
-    assert abs(result.networks[0].largest_error - largest) <= off
+    assert abs(result.networks[0].largest_error - largest) <= off + up * largest
     pandas = pytest.importorskip("pandas")
     frame = zeroloss.prove(model, X, pandas.DataFrame(Y, columns=["u", "v", "w"]))
     assert frame.networks[0].largest_error == zeroloss.prove(model, X, Y).networks[0].largest_error
     with pytest.raises(zeroloss.DataError, match="2 numbers a sample, but the network has 3 outputs"):
         zeroloss.prove(model, X, Y[:, :2])
-    with pytest.raises(zeroloss.DataError, match="one number a sample, but the network has 3 outputs"):
-        zeroloss.prove(model, X, Y[:, 0])
+    for one in (Y[:, 0], Y[:, :1]):
+        with pytest.raises(zeroloss.DataError, match="one number a sample, but the network has 3 outputs"):
+            zeroloss.prove(model, X, one)
+    with pytest.raises(ValueError, match="y has no columns"):
+        zeroloss.prove(model, X, Y[:, :0])
+    with pytest.raises(ValueError, match="y has several columns"):
+        zeroloss.prove(model, X, Y, task="classification")
 
 
 def test_scalers_of_scikit_learn():

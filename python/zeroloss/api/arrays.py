@@ -155,13 +155,20 @@ def targets(
     return None, [unicode(function, str(label), f"y[{i}]") for i, label in enumerate(array)]
 
 
-def columns(y: Any) -> list[Any]:
-    """The columns of an array or frame of two dimensions; anything else itself."""
-    if frames.is_frame(y):
-        return [y[name] for name in frames.names(y)]
-    if np.ndim(y) != 2:
+def columns(function: str, y: Any, name: str = "y") -> list[Any]:
+    """The columns of an array or frame of two dimensions, one at least; anything else itself."""
+    if y is None or isinstance(y, str):
         return [y]
-    return list((y if np.ma.isMaskedArray(y) else np.asarray(y)).T)
+    if frames.is_frame(y):
+        each = [y[column] for column in frames.names(y)]
+    else:
+        array = _plain(function, y, name)
+        if array.ndim != 2:
+            return [y]
+        each = list((y if np.ma.isMaskedArray(y) else array).T)
+    if not each:
+        raise ValueError(f"{function}: {name} has no columns; its shape is {np.shape(y)}")
+    return each
 
 
 def one_hot(function: str, y: object) -> npt.NDArray[Any] | None:

@@ -197,7 +197,7 @@ def audit_each(
     """
     if isinstance(data, (str, os.PathLike, _core.Dataset)):
         raise TypeError("audit_each: data has to be an array or a frame; the command has --targets for files")
-    if np.ndim(Y) != 2 or np.shape(Y)[1] == 0:
+    if np.ndim(Y) != 2:
         raise ValueError(f"audit_each: Y must be an array of two dimensions; its shape is {np.shape(Y)}")
     seed = seed_of("audit_each", options.pop("seed", 0))
     settings = {name: options.pop(name) for name in list(options) if hasattr(AuditOptions(), name)}
@@ -206,7 +206,7 @@ def audit_each(
     if made.scale == "auto" and options.get("standardize", "auto") != "auto":
         made.scale = "given"
     extra = np.empty((0, 0)) if embedding is None else points("audit_each", embedding, "embedding")
-    read = [dataset("audit_each", data, y, options, seed)[0] for y in columns(Y)]
+    read = [dataset("audit_each", data, y, options, seed)[0] for y in columns("audit_each", Y, "Y")]
     sources = [_core.with_known(one, extra, np.empty((0, 0))) for one in read]
     others = {} if embedding is None else {"embedding": Written("embedding")}
     text = call("audit_each", "X, Y", {**others, **changed(made, AuditOptions(), settings), **options})

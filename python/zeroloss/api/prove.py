@@ -167,10 +167,12 @@ def prove(
         raise ValueError("prove: the columns of the data are not those that the model was fitted with, in their order")
     of = network.model()
     of.its_classes = True
-    several = columns(y)
+    several = columns("prove", y)
     if len(several) == 1:
-        source, points = dataset("prove", data, y, read, seed, of)
+        source, points = dataset("prove", data, several[0], read, seed, of)
     else:
+        if read.get("task", "auto") == "classification":
+            raise ValueError("prove: y has several columns, which are numbers; classes are one column, or one-hot")
         read["task"] = "regression"
         source = _core.joined_targets([dataset("prove", data, one, read, seed, of)[0] for one in several])
         points = "X, y"

@@ -74,7 +74,7 @@ std::vector<Value> sum(const Call& call) {
   const auto inputs = real_inputs(call, 2);
   if (inputs.size() != 2) call.refuse("it takes two inputs");
   // A runtime may begin the sums of a linear map with what is added to it.
-  const Index terms = std::max(inputs[0]->terms, inputs[1]->terms);
+  const Index terms = inputs[0]->terms + inputs[1]->terms;
   Value made = each_of(call, inputs, [terms](const Balls& x, const Rounding& r) {
     const Ball ball = minus ? subtract(x[0], x[1], r) : add(x[0], x[1], r);
     if (r.exact() || terms == 0) return ball;
@@ -99,7 +99,7 @@ std::vector<Value> sum(const Call& call) {
 std::vector<Value> sum_of_all(const Call& call) {
   const auto inputs = real_inputs(call, 1);
   Index terms = 0;
-  for (const Value* x : inputs) terms = std::max(terms, x->terms);
+  for (const Value* x : inputs) terms += x->terms;
   Value made = each_of(call, inputs, [terms](const Balls& x, const Rounding& r) {
     Sum all;
     for (const Ball& ball : x) all += ball;
@@ -108,7 +108,18 @@ std::vector<Value> sum_of_all(const Call& call) {
     return rounded(ball.h, ball.e, all.size(), r.of_sums(), static_cast<double>(terms));
   });
   made.terms = terms;
-  return settled(std::move(made));
+  const Rounding r = terms > 0 ? call.rounding(made).of_sums() : call.rounding(made);
+  const auto count = static_cast<double>(std::ssize(inputs) + terms);
+  Vector known(made.h.rows());
+  for (Index i = 0; i < known.size(); ++i) {
+    const auto [came, size] = lengths_of(inputs, made, i);
+    known(i) = (came + (2 * u + count * r.v * (1 + count * r.v)) * (size + came) +
+                2 * count * r.lost * std::sqrt(static_cast<double>(made.size()))) *
+                   kUp +
+               kTiny;
+    if (!made.e.row(i).allFinite()) known(i) = kInfinite;
+  }
+  return settled(std::move(made), known);
 }
 
 // The largest absolute value, with what it may be off by.

@@ -91,14 +91,29 @@ std::vector<Value> range(const Call& call) {
   for (std::size_t k = 0; k < 3; ++k) {
     if (call.integers(k).size() != 1) call.refuse("its ends are no numbers");
     ends[k] = call.integers(k).front();
-    if (std::abs(ends[k]) > kMostWhole) call.refuse(fmt::format("its end {} is too large", ends[k]));
+    if (ends[k] > kMostWhole || ends[k] < -kMostWhole)
+      call.refuse(fmt::format("its end {} is too large", ends[k]));
   }
   const auto [start, limit, step] = ends;
   if (step == 0) call.refuse("a step of 0");
+  require_room({std::max<Index>(1, (limit - start) / step + 1)}, 1);
   std::vector<std::int64_t> made;
   for (std::int64_t k = start; step > 0 ? k < limit : k > limit; k += step) made.push_back(k);
   const auto count = std::ssize(made);
   return {whole(call.input(0).type, {count}, std::move(made))};
+}
+
+// What numbers of these values, each as often as it is spread, are off by together.
+Vector together_off(const std::vector<const Value*>& values, const Value& made) {
+  Vector known = Vector::Zero(made.h.rows());
+  for (const Value* x : values)
+    for (Index i = 0; !x->exact() && i < known.size(); ++i)
+      known(i) =
+          (known(i) +
+           x->eps(x->varies ? i : 0) *
+               std::sqrt(std::max(1.0, static_cast<double>(made.size()) / static_cast<double>(x->size())))) *
+          kUp;
+  return known;
 }
 
 // Of the first where a constant is true, of the second elsewhere.
@@ -126,7 +141,8 @@ std::vector<Value> where(const Call& call) {
       made.h(i, static_cast<Index>(k)) = ball.h;
       made.e(i, static_cast<Index>(k)) = ball.e;
     }
-  settle(made);
+  made.terms = std::max(a.terms, b.terms);
+  settle(made, together_off({&a, &b}, made));
   return {std::move(made)};
 }
 
@@ -174,7 +190,8 @@ std::vector<Value> scatter_nd(const Call& call) {
     for (Index k = 0; k < data.size(); ++k) put(k, data, k);
     for (std::size_t k = 0; k < to.size(); ++k) put(to[k], updates, static_cast<Index>(k));
   }
-  settle(made);
+  made.terms = std::max(data.terms, updates.terms);
+  settle(made, together_off({&data, &updates}, made));
   return {std::move(made)};
 }
 
