@@ -123,12 +123,13 @@ std::int64_t Array::integer(std::size_t i) const {
 Array read_array(const fs::path& folder, const ArrayFile& file) {
   const std::string says = "array " + file.name + ": " + file.file + " ";
   const fs::path path = located(folder, file);
-  std::uint64_t count = 1;  // shapes are at least 1 and at most 2^40 each
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+  std::uint64_t count = 1;  // sizes are at least 1, and at most kMost each: their product may not wrap around
   for (const std::size_t size : file.shape) {
-    count *= size;
-    if (count > std::uint64_t{1} << 40) {
+    if (size > kMost / count) {
       throw Unreadable(says + "is said to be larger than anything");
     }
+    count *= size;
   }
   const std::uint64_t wanted = count * named(file.type).bytes;
   std::ifstream in(path, std::ios::binary);

@@ -248,7 +248,9 @@ Folder::Folder(const fs::path& path) : path_(path) {
     }
   }
   if (!json_.contains("claims") || !json_["claims"].is_array() || json_["claims"].empty()) {
-    throw Unreadable("claims.json has no claims: no claim is no proof");
+    const std::string why = json_.contains("note") && json_["note"].is_string() ? json_["note"] : "";
+    throw Unreadable("claims.json has no claims: no claim is no proof" +
+                     (why.empty() ? "" : " (" + why + ")"));
   }
   for (const auto& [name, json] : json_["arrays"].items()) {
     files_.emplace(name, file_of(name, json));

@@ -96,8 +96,9 @@ Dataset joined_targets(std::vector<Dataset> of_each) {
     const Dataset& one = of_each[k];
     if (one.task != Task::regression) fail(one, fmt::format("target {} is no number", one.target_name));
     if (one.records != first.records)
-      fail(first, fmt::format("targets {} and {} are not known of the same records", first.target_name,
-                              one.target_name));
+      fail(first, fmt::format(
+                      "targets {} and {} are not known of the same records: a cell of one of them is missing",
+                      first.target_name, one.target_name));
     targets.col(static_cast<Index>(k)) = one.y;
     names.push_back(one.target_name);
   }

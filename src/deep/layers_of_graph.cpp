@@ -292,6 +292,8 @@ class LayerReader {
     const std::size_t weights = left ? 0 : 1;
     const std::string& in = node.inputs[1 - weights];
     const graph::Value &W = value(node.inputs[weights]), &x = value(in);
+    if (varies(node.inputs[weights])) refuse(node, "it multiplies two values of the sample");
+    if (W.shape.size() != 2) refuse(node, "its weights are no matrix");
     const bool gemm = node.op == "Gemm";
     const auto asked = [&](const char* key) { return gemm && node.integer(key, 0) != 0; };
     // W of W x, or W^T of x W; all numbers of the sample along the axis that is summed.

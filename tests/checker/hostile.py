@@ -138,9 +138,13 @@ class Hostile(unittest.TestCase):
 
     def test_arrays(self):
         good = self.run_.all["arrays"]["x"]
+        with open(os.path.join(self.folder, "none"), "wb") as file:  # products that wrap around are not 0, nor 16
+            file.write(b"")
         for change in (
             {"shape": [5, 4]},
             {"shape": [2**40, 2**40]},
+            {"shape": [2**40, 2**24], "file": "none", "sha256": hashlib.sha256(b"").hexdigest()},
+            {"shape": [1099510579201, 16777232], "dtype": "uint8", "file": "none"},
             {"shape": [2**64, 1]},
             {"shape": [-5, 3]},
             {"shape": [0, 3]},

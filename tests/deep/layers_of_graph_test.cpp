@@ -186,6 +186,19 @@ TEST(LayersOfGraph, WeightsStandOnTheLeft) {
   EXPECT_MESSAGE(DataError, read(parts), "(MatMul -> z)", "points must stay rows");
 }
 
+// Such a graph is evaluated as what it is.
+TEST(LayersOfGraph, ProductsOfTwoValuesAndWithVectorsAreNoLayers) {
+  Graph two({4});
+  two.numbers("A", {4, 4}, normals(16, 1)).numbers("B", {4, 16}, normals(64, 2)).integers("square", {4, 4});
+  two.node("MatMul", {"x", "A"}, {"z"}).node("Relu", {"z"}, {"h"}).node("MatMul", {"h", "B"}, {"m"});
+  two.node("Reshape", {"m", "square"}, {"M"}).node("MatMul", {"h", "M"}, {"y"});
+  EXPECT_MESSAGE(DataError, read(two), "multiplies two values of the sample");
+  Graph vector({4});
+  vector.numbers("v", {4}, normals(4, 3)).integers("row", {1, 1});
+  vector.node("MatMul", {"x", "v"}, {"s"}).node("Reshape", {"s", "row"}, {"y"});
+  EXPECT_MESSAGE(DataError, read(vector), "its weights are no matrix");
+}
+
 TEST(LayersOfGraph, ResidualLayersWithFactors) {
   const auto branch = [](const std::vector<std::array<std::string, 3>>& nodes) {
     Graph g = begun();

@@ -69,8 +69,8 @@ void expect_same(Graph& graph) {
   const std::vector<Step> steps = steps_of(network_of(graph), graph.d(), 0);
   const Enclosures found = graph.at(X);
   for (Index i = 0; i < X.rows(); ++i)
-    EXPECT_LT((computed(steps, X.row(i)) - found.f.row(i).transpose()).cwiseAbs().maxCoeff(),
-              1e-12);  // a goal
+    EXPECT_LE((computed(steps, X.row(i)) - found.f.row(i).transpose()).cwiseAbs().maxCoeff(),
+              4 * found.error.row(i).maxCoeff());  // sums in another order
 }
 
 // A map that others see by another name does not get the bias that is added to one of its names.
