@@ -68,9 +68,9 @@ struct Several {
   std::vector<Target> targets;
 };
 
-Several read_several(const AuditArguments& options) {
+Several read_several(const AuditArguments& options, const std::vector<ReadOptions>& each) {
   Several several;
-  for (const ReadOptions& read : reading_each(options.source, options.targets, options.read)) {
+  for (const ReadOptions& read : each) {
     Dataset data = read_dataset(options.source, read);
     require_targets(data, "audit");
     several.targets.push_back({read.target, data.task, data.y, data.class_names, data.records});
@@ -88,8 +88,8 @@ void run_targets(const AuditArguments& options, AuditOptions settings, Session& 
         std::pair{"test_probabilities", options.test_probabilities}})
     if (!given.empty())
       throw std::invalid_argument(fmt::format("audit: `targets` and `{}` exclude each other", name));
-  reading_each(options.source, options.targets, options.read);  // throws for what cannot be
-  std::set<std::string> files;                                  // of the targets, in the run folder
+  const std::vector<ReadOptions> each = reading_each(options.source, options.targets, options.read);
+  std::set<std::string> files;  // of the targets, in the run folder
   std::vector<std::unique_ptr<RunFolder>> folders;
   for (const std::string& name : options.targets) {
     std::string file = name;
@@ -105,7 +105,7 @@ void run_targets(const AuditArguments& options, AuditOptions settings, Session& 
   }
   auto progress = session.progress();
   progress.stage("reading " + options.source);
-  Several several = read_several(options);
+  Several several = read_several(options, each);
   const std::vector<AuditResult> results =
       audit_each(several.data, several.targets, settings, progress, session.group);
   std::string text, json;

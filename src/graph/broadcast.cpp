@@ -1,6 +1,7 @@
 #include "graph/broadcast.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace zeroloss::internal::graph {
 
@@ -43,6 +44,14 @@ std::vector<Index> spread_places(const Shape& from, const Shape& to) {
     stride *= size;
   }
   return places;
+}
+
+double copies_of(const Value& x, const Value& made) {
+  return std::sqrt(static_cast<double>(made.size()) / static_cast<double>(x.size())) * kUp;
+}
+
+double spread_off(const Value& x, const Value& made, Index i) {
+  return x.exact() ? 0 : x.eps(x.varies ? i : 0) * copies_of(x, made);
 }
 
 }  // namespace zeroloss::internal::graph

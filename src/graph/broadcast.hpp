@@ -10,6 +10,12 @@ Shape spread_shape(const Call& call, const std::vector<const Value*>& inputs);
 /// For each number of `to`: its place in `from`, which is spread to it.
 std::vector<Index> spread_places(const Shape& from, const Shape& to);
 
+/// By how much a value is longer in the 2-norm where it is spread to `made`, rounded up.
+double copies_of(const Value& x, const Value& made);
+
+/// What x, spread to `made`, is off by in the 2-norm at sample i.
+double spread_off(const Value& x, const Value& made, Index i);
+
 /// f(ball, ..) of each number; `Function` gets a vector of as many balls as inputs, and the rounding of the
 /// result.
 template <class Function>

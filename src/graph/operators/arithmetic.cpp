@@ -54,12 +54,27 @@ struct Lengths {
 Lengths lengths_of(const std::vector<const Value*>& inputs, const Value& made, Index i) {
   Lengths all;
   for (const Value* x : inputs) {
-    const Index row = x->varies ? i : 0;
-    const double copies = std::sqrt(static_cast<double>(made.size()) / static_cast<double>(x->size())) * kUp;
-    all.size += length_above(x->h.row(row).data(), x->size()) * copies;
-    if (!x->exact()) all.came += x->eps(row) * copies;
+    all.size += length_above(x->h.row(x->varies ? i : 0).data(), x->size()) * copies_of(*x, made);
+    all.came += spread_off(*x, made, i);
   }
   return all;
+}
+
+// A sum has so many roundings beside those of its terms, among which a runtime may add what comes to it.
+std::vector<Value> settled_sum(const Call& call, const std::vector<const Value*>& inputs, Value made,
+                               Index roundings) {
+  const Rounding r = made.terms > 0 ? call.rounding(made).of_sums() : call.rounding(made);
+  const auto count = static_cast<double>(roundings + made.terms);
+  Vector known(made.h.rows());
+  for (Index i = 0; i < known.size(); ++i) {
+    const auto [came, size] = lengths_of(inputs, made, i);
+    known(i) = (came + (2 * u + count * r.v * (1 + count * r.v)) * (size + came) +
+                2 * count * r.lost * std::sqrt(static_cast<double>(made.size()))) *
+                   kUp +
+               kTiny;
+    if (!made.e.row(i).allFinite()) known(i) = kInfinite;
+  }
+  return settled(std::move(made), known);
 }
 
 template <bool minus>
@@ -81,18 +96,7 @@ std::vector<Value> sum(const Call& call) {
     return rounded(ball.h, ball.e, x[0].size() + x[1].size(), r.of_sums(), static_cast<double>(terms));
   });
   made.terms = terms;
-  Vector known(made.h.rows());
-  const Rounding r = terms > 0 ? call.rounding(made).of_sums() : call.rounding(made);
-  const auto count = static_cast<double>(1 + terms);
-  for (Index i = 0; i < known.size(); ++i) {
-    const auto [came, size] = lengths_of(inputs, made, i);
-    known(i) = (came + (2 * u + count * r.v * (1 + count * r.v)) * (size + came) +
-                2 * count * r.lost * std::sqrt(static_cast<double>(made.size()))) *
-                   kUp +
-               kTiny;
-    if (!made.e.row(i).allFinite()) known(i) = kInfinite;
-  }
-  return settled(std::move(made), known);
+  return settled_sum(call, inputs, std::move(made), 1);
 }
 
 // Of any number of values, in any order.
@@ -108,18 +112,7 @@ std::vector<Value> sum_of_all(const Call& call) {
     return rounded(ball.h, ball.e, all.size(), r.of_sums(), static_cast<double>(terms));
   });
   made.terms = terms;
-  const Rounding r = terms > 0 ? call.rounding(made).of_sums() : call.rounding(made);
-  const auto count = static_cast<double>(std::ssize(inputs) + terms);
-  Vector known(made.h.rows());
-  for (Index i = 0; i < known.size(); ++i) {
-    const auto [came, size] = lengths_of(inputs, made, i);
-    known(i) = (came + (2 * u + count * r.v * (1 + count * r.v)) * (size + came) +
-                2 * count * r.lost * std::sqrt(static_cast<double>(made.size()))) *
-                   kUp +
-               kTiny;
-    if (!made.e.row(i).allFinite()) known(i) = kInfinite;
-  }
-  return settled(std::move(made), known);
+  return settled_sum(call, inputs, std::move(made), std::ssize(inputs));
 }
 
 // The largest absolute value, with what it may be off by.
@@ -128,10 +121,6 @@ double top_of(const Value& x, Index i) {
   double top = 0;
   for (Index k = 0; k < x.size(); ++k) top = std::max(top, x.at(row, k).size());
   return top;
-}
-
-double copies_of(const Value& x, const Value& made) {
-  return std::sqrt(static_cast<double>(made.size()) / static_cast<double>(x.size())) * kUp;
 }
 
 std::vector<Value> product(const Call& call) {
@@ -153,8 +142,7 @@ std::vector<Value> product(const Call& call) {
   Vector known(made.h.rows());
   for (Index i = 0; i < known.size(); ++i) {
     const double A = top_of(a, i), B = top_of(b, i);
-    const double off_a = a.exact() ? 0 : a.eps(a.varies ? i : 0) * copies_of(a, made),
-                 off_b = b.exact() ? 0 : b.eps(b.varies ? i : 0) * copies_of(b, made);
+    const double off_a = spread_off(a, made, i), off_b = spread_off(b, made, i);
     const double came = (off_b == 0 ? 0 : A * off_b) + (off_a == 0 ? 0 : B * off_a);
     known(i) =
         (came + (2 * u + r.v * (1 + 2 * r.v)) * (length_above(made.h.row(i).data(), made.size()) + came) +
@@ -193,8 +181,7 @@ std::vector<Value> quotient(const Call& call) {
       room = std::min(room, (std::abs(ball.h) - ball.e) * kDown - r.flushed());
     }
     for (const double q : made.h.row(i)) top = std::max(top, std::abs(q));
-    const double off_a = a.exact() ? 0 : a.eps(a.varies ? i : 0) * copies_of(a, made),
-                 off_b = b.exact() ? 0 : b.eps(b.varies ? i : 0) * copies_of(b, made);
+    const double off_a = spread_off(a, made, i), off_b = spread_off(b, made, i);
     // |a/b| is known to within a rounding.
     const double came =
         ((off_a + r.flushed() * root) + top * (1 + 4 * u) * (off_b + r.flushed() * root)) / room;

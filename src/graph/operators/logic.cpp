@@ -107,12 +107,7 @@ std::vector<Value> range(const Call& call) {
 Vector together_off(const std::vector<const Value*>& values, const Value& made) {
   Vector known = Vector::Zero(made.h.rows());
   for (const Value* x : values)
-    for (Index i = 0; !x->exact() && i < known.size(); ++i)
-      known(i) =
-          (known(i) +
-           x->eps(x->varies ? i : 0) *
-               std::sqrt(std::max(1.0, static_cast<double>(made.size()) / static_cast<double>(x->size())))) *
-          kUp;
+    for (Index i = 0; i < known.size(); ++i) known(i) = (known(i) + spread_off(*x, made, i)) * kUp;
   return known;
 }
 
