@@ -57,7 +57,7 @@ class Asked {
     const auto label = static_cast<std::size_t>(labels_.integer(i));
     for (const slong bits : kLabelBits) {
       const Bits now(std::max(bits, precision));
-      margin = margin_of(network_.run(points_.row(i)).back(), label);
+      margin = margin_of(network_.output(points_.row(i)), label);
       if (margin > bound || (equal && margin >= bound)) {
         return 1;
       }
@@ -157,7 +157,7 @@ std::string check_misfit(const Folder& folder, const Json& claim, const std::str
     Progress progress("running the network", points.rows());
     for (std::size_t i = 0; i < points.rows(); ++i) {
       progress.at(i);
-      const Balls f = network.run(points.row(i)).back();
+      const Balls f = network.output(points.row(i));
       for (std::size_t k = 0; k < f.size(); ++k) {
         sum += square(f[k] - Ball(y.real(i * y.columns() + k)));
       }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -239,8 +240,12 @@ int run(const Options& options) {
                       {"not_decided", count["not decided"]}};
     std::cout << all.dump(1, ' ', true, Json::error_handler_t::replace) << std::endl;
   } else {
-    std::cout << count["holds"] << " claims hold, " << count["does not hold"] << " do not, "
-              << count["not decided"] << " are not decided" << std::endl;
+    const auto many = [&](const char* verdict, const char* one, const char* more) {
+      return std::to_string(count[verdict]) + (count[verdict] == 1 ? one : more);
+    };
+    std::cout << many("holds", " claim holds, ", " claims hold, ")
+              << many("does not hold", " does not, ", " do not, ")
+              << many("not decided", " is not decided", " are not decided") << std::endl;
   }
   if (!std::cout) {
     throw Unreadable("what was found cannot be written out");
@@ -251,7 +256,18 @@ int run(const Options& options) {
 }  // namespace
 }  // namespace check
 
+// Says so, and ends as if nobody had.
+extern "C" void interrupted(int signal) {
+  constexpr char kText[] = "\nzeroloss-check: interrupted: no claim behind the last one above is decided\n";
+  static_cast<void>(!write(STDERR_FILENO, kText, sizeof kText - 1));
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 int main(int argc, char** argv) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    std::signal(signal, interrupted);
+  }
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0) {
       std::cout << check::kHelp;

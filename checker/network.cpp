@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "kinds.hpp"
 #include "steps.hpp"
 #include "verdict.hpp"
 
@@ -151,6 +152,10 @@ Network::Network(const Folder& folder, const std::string& name, std::size_t inpu
     sizes.push_back(node.out);
     nodes_.push_back(std::move(node));
   }
+  for (std::size_t k = 0; k < nodes_.size(); ++k) {
+    last_.push_back(k);  // the node behind it
+    last_[nodes_[k].from] = k;
+  }
   // What is trained at one place is read at no other.
   for (const Node& node : nodes_) {
     for (const std::string& array : {node.weight, node.bias, node.by}) {
@@ -172,11 +177,22 @@ Balls apply_affine(const Node& node, const Balls& h) {
   return z;
 }
 
-std::vector<Balls> Network::run(Balls point) const {
+std::vector<Balls> Network::run(Balls point, bool keep) const {
   std::vector<Balls> values;
   values.reserve(nodes_.size() + 1);
   values.push_back(std::move(point));
-  for (const Node& node : nodes_) {
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    const Node& node = nodes_[n];
+    std::size_t there = node.out;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (!keep && last_[k] < n) {
+        values[k] = {};
+      }
+      there += values[k].size();
+    }
+    if (!fits_memory(1, static_cast<double>(there) * static_cast<double>(sizeof(Ball) + precision / 8))) {
+      throw Open("the size: memory does not suffice for the outputs of all nodes");
+    }
     if (std::optional<Balls> made = step_of(node, values)) {
       values.push_back(*std::move(made));
       continue;

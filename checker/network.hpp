@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "activation.hpp"
@@ -34,12 +35,17 @@ class Network {
   const std::vector<Node>& nodes() const { return nodes_; }
   std::size_t outputs() const { return nodes_.back().out; }
   const std::string& where() const { return where_; }
-  // [0] is the point, [k] the output of node k - 1.
-  std::vector<Balls> run(Balls point) const;
+  // [0] is the point, [k] the output of node k - 1. Throws Open where memory does not suffice.
+  std::vector<Balls> run(Balls point) const { return run(std::move(point), true); }
+  Balls output(Balls point) const { return run(std::move(point), false).back(); }
 
  private:
+  // All of them, or none that is not taken by a node behind.
+  std::vector<Balls> run(Balls point, bool keep) const;
+
   std::string where_;
   std::vector<Node> nodes_;
+  std::vector<std::size_t> last_;  // of each output, the point's first: the last node that takes it
 };
 
 Balls apply_affine(const Node& node, const Balls& h);

@@ -8,34 +8,79 @@
 namespace check {
 namespace {
 
-// The largest eigenvalue, computed, from below; x becomes a vector that shows it.
-double estimated(const Symmetric& a, std::vector<double>& x) {
-  const std::size_t n = a.size();
+// The largest eigenvalue of the tridiagonal matrix with `diagonal` and `beside` it, computed by the power
+// method, of which a step costs little here; x becomes its vector.
+double largest_of_tridiagonal(const std::vector<double>& diagonal, const std::vector<double>& beside,
+                              std::vector<double>& x) {
+  const std::size_t n = diagonal.size();
   std::vector<double> y(n);
-  x.resize(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    x[i] = 1 + std::sin(static_cast<double>(i));
-  }
+  x.assign(n, 1);
   double norm = 0;
-  for (int step = 0; step < 300; ++step) {
+  for (int step = 0; step < 20000; ++step) {
     double squares = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      y[i] = 0;
-      for (std::size_t j = 0; j < n; ++j) {
-        y[i] += a.get(i, j) * x[j];
-      }
+      y[i] = diagonal[i] * x[i] + (i > 0 ? beside[i - 1] * x[i - 1] : 0) +
+             (i + 1 < n ? beside[i] * x[i + 1] : 0);
       squares += y[i] * y[i];
     }
-    const double now = std::sqrt(squares);
-    if (now == 0 || std::fabs(now - norm) < 1e-13 * now) {
-      return now;
-    }
-    norm = now;
-    for (std::size_t i = 0; i < n; ++i) {
-      x[i] = y[i] / now;
+    norm = std::sqrt(squares);
+    for (std::size_t i = 0; i < n && norm > 0; ++i) {
+      x[i] = y[i] / norm;
     }
   }
   return norm;
+}
+
+// The largest eigenvalue, computed by Lanczos's method; x becomes a vector that shows it. Each new direction
+// is made orthogonal to all before it, twice.
+double estimated(const Symmetric& a, std::vector<double>& x) {
+  const std::size_t n = a.size(), most = std::min<std::size_t>(n, 200);
+  std::vector<std::vector<double>> q;
+  std::vector<double> diagonal, beside, y(n);
+  const auto times = [&](const std::vector<double>& u, const std::vector<double>& v) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      sum += u[i] * v[i];
+    }
+    return sum;
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = 1 + std::sin(static_cast<double>(i));
+  }
+  double scale = 0;
+  for (double norm = std::sqrt(times(y, y)); q.size() < most && norm > 1e-14 * scale;) {
+    for (double& value : y) {
+      value /= norm;
+    }
+    q.push_back(y);
+    for (std::size_t i = 0; i < n; ++i) {
+      y[i] = 0;
+      for (std::size_t j = 0; j < n; ++j) {
+        y[i] += a.get(i, j) * q.back()[j];
+      }
+    }
+    diagonal.push_back(times(q.back(), y));
+    scale = std::max(scale, std::fabs(diagonal.back()));
+    for (int twice = 0; twice < 2; ++twice) {
+      for (const std::vector<double>& before : q) {
+        const double part = times(before, y);
+        for (std::size_t i = 0; i < n; ++i) {
+          y[i] -= part * before[i];
+        }
+      }
+    }
+    norm = std::sqrt(times(y, y));
+    beside.push_back(norm);
+  }
+  std::vector<double> parts;
+  const double largest = largest_of_tridiagonal(diagonal, beside, parts);
+  x.assign(n, 0);
+  for (std::size_t k = 0; k < q.size(); ++k) {
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] += parts[k] * q[k][i];
+    }
+  }
+  return largest;
 }
 
 // The smaller of the two matrices of inner products, of rows or of columns.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "kernel.hpp"
 #include "kinds.hpp"
@@ -96,6 +97,24 @@ Row output_layer(const Given& g) {
   return {decimal(652) * log(g.n / g.p) * least, 0, 0};
 }
 
+// ||X||, of the same points once.
+const Ball& norm_of(const Points& points) {
+  static std::map<std::string, Ball> known;
+  const auto [at, fresh] = known.try_emplace(points.id());
+  if (fresh) {
+    std::vector<double> numbers;
+    Ball off;
+    for (std::size_t i = 0; i < points.rows(); ++i) {
+      for (const Ball& x : points.row(i)) {
+        numbers.push_back(x.middle());
+        off += square(x - Ball(numbers.back()));
+      }
+    }
+    at->second = norm_between(points.rows(), points.dimension(), numbers, sqrt(off).upper());
+  }
+  return at->second;
+}
+
 }  // namespace
 
 std::string check_theorem(const Folder& folder, const Json& claim, const std::string& where) {
@@ -133,15 +152,7 @@ std::string check_theorem(const Folder& folder, const Json& claim, const std::st
       throw False("the theorem is about " + what);
     }
   };
-  std::vector<double> numbers;
-  Ball off;
-  for (std::size_t i = 0; i < n; ++i) {
-    for (const Ball& x : points.row(i)) {
-      numbers.push_back(x.middle());
-      off += square(x - Ball(numbers.back()));
-    }
-  }
-  const Ball norm = norm_between(n, points.dimension(), numbers, sqrt(off).upper());
+  const Ball norm = norm_of(points);
   Given g{static_cast<double>(n),
           static_cast<double>(points.dimension()),
           norm,

@@ -19,7 +19,7 @@ if(Torch_FOUND)
   if(NOT ZEROLOSS_TORCH_ONLY)
     list(APPEND torch_sources
       src/torch/descent_batch.cpp src/torch/descents.cpp src/torch/engine.cpp src/torch/entries.cpp src/torch/matrix.cpp
-      src/torch/activations.cpp src/torch/pairs.cpp src/torch/probe.cpp src/torch/tail.cpp src/torch/tangent_steps.cpp)
+      src/torch/activations.cpp src/torch/graphs.cpp src/torch/pairs.cpp src/torch/probe.cpp src/torch/tail.cpp src/torch/tangent_steps.cpp)
   endif()
   # Only headers of the gloo inside this LibTorch will do.
   find_path(ZEROLOSS_GLOO_INCLUDE gloo/context.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)
@@ -43,7 +43,7 @@ if(Torch_FOUND)
   message(STATUS "zeroloss-torch: LibTorch ${Torch_VERSION}")
 else()
   set(torch_sources src/conv/torch_absent.cpp src/torch/descents_absent.cpp src/torch/engine_absent.cpp
-    src/torch/tangent_steps_absent.cpp)
+    src/torch/graphs_absent.cpp src/torch/tangent_steps_absent.cpp)
   message(STATUS "zeroloss-torch: no LibTorch found")
 endif()
 

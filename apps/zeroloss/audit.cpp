@@ -76,6 +76,19 @@ Several read_several(const AuditArguments& options, const std::vector<ReadOption
     several.targets.push_back({read.target, data.task, data.y, data.class_names, data.records});
     if (several.targets.size() == 1) several.data = std::move(data);
   }
+  // At the records that have all of them.
+  std::vector<std::vector<Index>> records;
+  for (const Target& target : several.targets) records.push_back(target.records);
+  const std::vector<Index> common = common_records(records);
+  keep_records(several.data, common, "without one of the targets");
+  for (Target& target : several.targets) {
+    Dataset its;
+    its.y = std::move(target.y);
+    its.records = std::move(target.records);
+    keep_records(its, common, "");
+    target.y = std::move(its.y);
+    target.records = common;
+  }
   add_known(several.data, options.embedding, "");
   return several;
 }

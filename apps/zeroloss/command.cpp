@@ -50,12 +50,13 @@ void draw(const ProgressReport& report) {
     const int filled = static_cast<int>(fraction * kWidth);
     line += fmt::format("  [{}{}] {:3.0f} %", std::string(static_cast<std::size_t>(filled), '#'),
                         std::string(static_cast<std::size_t>(kWidth - filled), ' '), 100 * fraction);
-    line += fmt::format("  {:.3g}/s", report.rate);
+    constexpr double kNames = 1e6;  // more a second are operations of the processor, which nobody counts
+    if (report.rate < kNames) line += fmt::format("  {:.3g}/s", report.rate);
     if (report.left_s >= 0) line += "  " + duration(report.left_s) + " left";
   } else {
     line += fmt::format("  {:.0f}  {}", report.done, duration(report.elapsed_s));
   }
-  if (!report.note.empty()) line += "  " + report.note;
+  if (!report.note.empty()) line += "  " + in_flags(report.note);
   line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(1, terminal_width() - 1))));
   draw_line(printable(line));
 }

@@ -9,6 +9,7 @@
 #include "options.hpp"
 #include "zeroloss/base/advice.hpp"
 #include "zeroloss/base/progress.hpp"
+#include "zeroloss/graph/engine.hpp"
 #include "zeroloss/kernel/engine.hpp"
 #include "zeroloss/network/descents.hpp"
 #include "zeroloss/network/tangent_steps.hpp"
@@ -30,6 +31,8 @@ struct Session {
   using Descents = std::unique_ptr<DescentEngine> (*)(Session&, const std::string& device);
   /// Where it takes steps that solve with n x n matrices; null: in this process.
   using Tangents = std::unique_ptr<TangentEngine> (*)(Session&, const std::string& device);
+  /// Where it evaluates graphs at many samples; null: in this process.
+  using Graphs = std::shared_ptr<const GraphEngine> (*)(Session&, const std::string& device);
 
   std::vector<std::string> arguments;  ///< the command line, for the manifest
   std::string cache;                   ///< default of --cache: XDG_CACHE_HOME/zeroloss
@@ -39,6 +42,7 @@ struct Session {
   Engines engine = nullptr;            ///< of Program
   Descents descents = nullptr;         ///< of Program
   Tangents tangents = nullptr;         ///< of Program
+  Graphs graphs = nullptr;             ///< of Program
   int exit_code = kDone;
   std::function<CommandText()> text{};  ///< what the program's commands say of themselves
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
@@ -74,6 +78,7 @@ struct Program {
   Session::Engines engine = nullptr;
   Session::Descents descents = nullptr;
   Session::Tangents tangents = nullptr;
+  Session::Graphs graphs = nullptr;
   std::size_t words = 1;  ///< of the arguments, that name the program
 };
 

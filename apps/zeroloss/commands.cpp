@@ -60,6 +60,11 @@ std::unique_ptr<TangentEngine> tangents_here(Session& session, const std::string
   take_device(session, "fit");
 }
 
+std::shared_ptr<const GraphEngine> graphs_here(Session& session, const std::string& device) {
+  if (names_none(device)) return nullptr;
+  take_device(session, "prove");
+}
+
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, const std::string& cache, const Group& group) {
@@ -70,7 +75,8 @@ int run(const std::vector<std::string>& arguments, const std::string& cache, con
               /*threads=*/true,
               engine_here,
               descents_here,
-              tangents_here},
+              tangents_here,
+              graphs_here},
              arguments, cache, group);
 #undef ZEROLOSS_ENTRY
 }

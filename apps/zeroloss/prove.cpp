@@ -20,7 +20,7 @@ namespace zeroloss::app {
 namespace {
 
 struct ProveArguments {
-  std::string model, source, out;
+  std::string model, source, out, device;
   ModelArguments reading;
   ReadOptions read;
   ProveOptions prove;
@@ -56,6 +56,7 @@ Dataset read_for(const Model& model, const ProveArguments& options) {
 }
 
 void run_prove(const ProveArguments& options, Session& session) {
+  const auto engine = session.graphs(session, options.device);
   auto progress = session.progress();
   std::optional<RunFolder> folder;
   if (!options.out.empty()) {
@@ -63,7 +64,13 @@ void run_prove(const ProveArguments& options, Session& session) {
     folder->copy_points(options.copy_points);
   }
   progress.stage("reading " + options.model);
-  const ReadNetwork read = read_any_network(options.model, layout_of(options.reading), options.reading.graph);
+  ReadNetwork read = read_any_network(options.model, layout_of(options.reading), options.reading.graph);
+  if (engine) {
+    if (!read.graph || read.layers())
+      throw std::invalid_argument(fmt::format(
+          "--device evaluates graphs, and {} is read as a network of layers: leave it out", options.model));
+    read.graph->engine = engine;
+  }
   progress.stage("reading " + options.source);
   Model model =
       read.layers() ? model_of(std::make_shared<const DeepNetwork>(read.network)) : model_of(*read.graph);
@@ -108,6 +115,12 @@ void add_prove(Command& command, Session& session) {
               "descent [none]")
       .check(check_prove_property, "PROPERTY")
       .repeated();
+  command
+      .option(
+          "--device", o.device,
+          "Evaluate a graph, such as a convolutional network, with LibTorch on cpu, cuda, cuda:N, or auto: "
+          "a GPU where there is one [none]")
+      .type_name("DEVICE");
   command.option("--out", o.out, "Write a run folder: result, polished network, manifest [none]");
   add_copy_points(command, o.copy_points);
   command.flag("--json", o.json, "Print one JSON object [off]");

@@ -57,6 +57,7 @@ int run(const Program& program, const std::vector<std::string>& arguments, const
   session.engine = program.engine;
   session.descents = program.descents;
   session.tangents = program.tangents;
+  session.graphs = program.graphs;
   session.arguments = arguments;
   session.cache = cache;
   failed_writes_are_errors();

@@ -55,6 +55,7 @@ const Program kConv{"zeroloss conv",
                     nullptr,
                     nullptr,
                     nullptr,
+                    nullptr,
                     /*words=*/2};
 
 /// What a step of training frees the next one needs: glibc would give it back to the system and fault it in

@@ -2,12 +2,14 @@
 
 #include "zeroloss/torch/descents.hpp"
 #include "zeroloss/torch/engine.hpp"
+#include "zeroloss/torch/graphs.hpp"
 #include "zeroloss/torch/tangent_steps.hpp"
 
 namespace zeroloss::app {
 
 void add_certify(Command& command, Session& session);
 void add_fit(Command& command, Session& session);
+void add_prove(Command& command, Session& session);
 void add_sweep(Command& command, Session& session);
 
 namespace {
@@ -25,14 +27,20 @@ std::unique_ptr<TangentEngine> tangents_of_device(Session&, const std::string& d
   return torch_tangents(device.empty() ? "auto" : device);
 }
 
+std::shared_ptr<const GraphEngine> graphs_of_device(Session&, const std::string& device) {
+  return torch_graphs(device.empty() ? "auto" : device);
+}
+
 // Help and messages are those of the command that becomes this program.
-const Program kProgram{"zeroloss",
-                       "zeroloss-torch: what zeroloss does with LibTorch; see zeroloss conv --help as well",
-                       {{"certify", add_certify}, {"fit", add_fit}, {"sweep", add_sweep}},
-                       /*threads=*/true,
-                       engine_of_device,
-                       descents_of_device,
-                       tangents_of_device};
+const Program kProgram{
+    "zeroloss",
+    "zeroloss-torch: what zeroloss does with LibTorch; see zeroloss conv --help as well",
+    {{"certify", add_certify}, {"fit", add_fit}, {"prove", add_prove}, {"sweep", add_sweep}},
+    /*threads=*/true,
+    engine_of_device,
+    descents_of_device,
+    tangents_of_device,
+    graphs_of_device};
 
 }  // namespace
 

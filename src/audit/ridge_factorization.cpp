@@ -20,7 +20,9 @@ constexpr Index kBlock = 64;
 class FactorHere final : public RidgeFactor {
  public:
   FactorHere(Packed<double> K, double ridge, Progress& progress) : L_(std::move(K)) {
+    const auto n = static_cast<double>(L_.n());
     shift_diagonal(L_, ridge);
+    progress.stage("Cholesky factorisation", n * n * n / 6);
     if (!factor(L_, progress)) not_definite(ridge);
   }
   Matrix solve(const Matrix& V) const override {
@@ -29,6 +31,8 @@ class FactorHere final : public RidgeFactor {
     return W;
   }
   Vector inverse_diagonal(Progress& progress) const override {
+    const auto n = static_cast<double>(L_.n());
+    progress.stage("predictions without each sample", n * n * n / 3);
     return zeroloss::inverse_diagonal(L_, progress);
   }
 

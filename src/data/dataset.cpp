@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 #include "linalg/centered_row.hpp"
@@ -87,18 +88,49 @@ void require_targets(const Dataset& data, const char* who) {
                                   : "name a column with `target`"));
 }
 
+std::vector<Index> common_records(const std::vector<std::vector<Index>>& lists) {
+  std::map<Index, std::size_t> times;
+  for (const auto& list : lists)
+    for (const Index record : list) ++times[record];
+  std::vector<Index> common;
+  if (!lists.empty())
+    std::ranges::copy_if(lists.front(), std::back_inserter(common),
+                         [&](Index record) { return times[record] == lists.size(); });
+  return common;
+}
+
+void keep_records(Dataset& data, const std::vector<Index>& records, const std::string& which) {
+  if (records == data.records) return;
+  std::map<Index, Index> places;
+  for (Index i = 0; i < std::ssize(data.records); ++i) places[data.records[static_cast<std::size_t>(i)]] = i;
+  std::vector<Index> rows;
+  for (const Index record : records) rows.push_back(places.at(record));
+  for (RowMatrix* all : {&data.X, &data.embedding, &data.probabilities})
+    if (all->rows() > 0) *all = RowMatrix((*all)(rows, Eigen::all));
+  if (data.y.size() > 0) data.y = Vector(data.y(rows));
+  if (data.targets.rows() > 0) data.targets = Matrix(data.targets(rows, Eigen::all));
+  if (!data.ids.empty()) {
+    std::vector<std::string> ids;
+    for (const Index row : rows) ids.push_back(data.ids[static_cast<std::size_t>(row)]);
+    data.ids = std::move(ids);
+  }
+  data.remarks.push_back(fmt::format(
+      "left out: {} {}", count(std::ssize(data.records) - std::ssize(records), "record", "records"), which));
+  data.records = records;
+}
+
 Dataset joined_targets(std::vector<Dataset> of_each) {
   if (of_each.empty()) throw std::invalid_argument("joined_targets: there is none");
+  std::vector<std::vector<Index>> records;
+  for (const Dataset& one : of_each) records.push_back(one.records);
+  const std::vector<Index> common = common_records(records);
+  for (Dataset& one : of_each) keep_records(one, common, "without one of the targets");
   Dataset& first = of_each.front();
   Matrix targets(first.n(), std::ssize(of_each));
   std::vector<std::string> names;
   for (std::size_t k = 0; k < of_each.size(); ++k) {
     const Dataset& one = of_each[k];
     if (one.task != Task::regression) fail(one, fmt::format("target {} is no number", one.target_name));
-    if (one.records != first.records)
-      fail(first, fmt::format(
-                      "targets {} and {} are not known of the same records: a cell of one of them is missing",
-                      first.target_name, one.target_name));
     targets.col(static_cast<Index>(k)) = one.y;
     names.push_back(one.target_name);
   }

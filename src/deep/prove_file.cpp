@@ -38,7 +38,7 @@ ExecutedLabels executed(const GraphNetwork& graph, NetworkOutputs its, const Dat
         "`threshold` of what stands behind the outputs is for `execution=exact`; got `execution={}`",
         execution));
   if (execution == "float32" && known != nullptr && known->single_error.size() > 0 &&
-      decided_by_outputs(graph)) {
+      known->single_error.allFinite() && decided_by_outputs(graph)) {
     outputs = {known->f, known->single_error};
   } else {
     GraphOutputs found = classes ? deciding_outputs(graph, X, execution, progress)
@@ -180,8 +180,8 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
     throw unfit_points(data, fmt::format("the network takes {}", sizes_text(graph)), d);
   GraphOutputs exact = enclosed_outputs(graph, X, "exact", progress);
   const Index K = exact.f.cols();
-  const auto [its, remark] =
-      with_class_names({K, class_names_of(graph, K), graph.behind, graph.single}, data, options);
+  const auto [its, remark] = with_class_names(
+      {K, class_names_of(graph, K), graph.behind, graph.single && !graph.engine}, data, options);
   if (!remark.empty()) r.remarks.push_back(remark);
   const Matrix Y = targets_of(its, data);
   const DistinctPoints points = distinct_points(X, Y);
@@ -202,6 +202,10 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   if (std::string said = remark_on_threshold(its, options, p.outputs); !said.empty() && !graph.labels)
     r.remarks.push_back(std::move(said));
   if (!proof.whole) p.sharpening = 0;  // outputs would not be multiplied as the weights are
+  if (graph.engine)
+    r.remarks.push_back(
+        fmt::format("labels and margins are computed by {}{}", graph.engine->name(),
+                    graph.single ? "; what float32 may change is not: leave out `device`" : ""));
   r.network = fmt::format("{}, {}", graph.description, count(K, "output", "outputs"));
   r.n = data.n();
   r.d = X.cols();
@@ -312,6 +316,16 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
 
 }  // namespace
 
+// Whether float32 is of no use to many samples, as that of deep networks: of a few no digit of an output is
+// known. The others would take as long as all that is said of them.
+static bool no_digit_in_single(const GraphNetwork& graph, const RowMatrix& X, Progress& progress) {
+  constexpr Index kFew = 32, kMany = 20 * kFew;
+  if (X.rows() < kMany) return false;
+  const RowMatrix some = X(Eigen::seqN(0, kFew, X.rows() / kFew), Eigen::all);
+  const GraphOutputs few = enclosed_outputs(graph, some, "float32", progress);
+  return (few.error.array() >= few.f.array().abs()).all();
+}
+
 VerifiedOutputs internal::completed(const GraphNetwork& graph, const NetworkOutputs& network,
                                     const RowMatrix& X, GraphOutputs found, Progress& progress) {
   // Samples that no output wins: not more than may be evaluated again in a time like that of all.
@@ -321,9 +335,14 @@ VerifiedOutputs internal::completed(const GraphNetwork& graph, const NetworkOutp
   if (!open.empty() && std::ssize(open) <= std::max<Index>(200, X.rows() / 20))
     refine(graph, X, open, found, progress);
   VerifiedOutputs outputs{std::move(found.f), std::move(found.error)};
-  if (graph.single) {
-    const GraphOutputs single = enclosed_outputs(graph, X, "float32", progress);
-    outputs.single_error = (single.error + (single.f - outputs.f).cwiseAbs()) * kUp;
+  if (graph.single && !graph.engine) {
+    if (no_digit_in_single(graph, X, progress)) {
+      outputs.single_error.setConstant(outputs.f.rows(), outputs.f.cols(),
+                                       std::numeric_limits<double>::infinity());
+    } else {
+      const GraphOutputs single = enclosed_outputs(graph, X, "float32", progress);
+      outputs.single_error = (single.error + (single.f - outputs.f).cwiseAbs()) * kUp;
+    }
   }
   return outputs;
 }

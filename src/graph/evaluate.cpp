@@ -127,13 +127,8 @@ class Evaluator {
   Value input(const Eigen::Ref<const RowMatrix>& X) {
     const OnnxInput& input = graph_.inputs.front();
     Value value{.type = input.type, .shape = sizes_, .varies = true, .h = X, .e = {}, .eps = {}};
-    if (is_integer(input.type)) {
-      const auto [least, most] = range_of(input.type);
-      if ((X.array() != X.array().round()).any() || X.minCoeff() < least || X.maxCoeff() > most)
-        throw DataError(fmt::format("its input '{}' is of {}, and not all numbers of the points are",
-                                    excerpt(input.name), name_of(input.type)));
-      return value;
-    }
+    require_type_of(input, X);
+    if (is_integer(input.type)) return value;
     const Rounding r = rounding_of(execution_, input.type);
     if (r.exact()) return value;
     value.e.resize(X.rows(), X.cols());
@@ -216,6 +211,14 @@ class Evaluator {
 };
 
 }  // namespace
+
+void require_type_of(const OnnxInput& input, const Eigen::Ref<const RowMatrix>& X) {
+  if (!is_integer(input.type) || X.size() == 0) return;
+  const auto [least, most] = range_of(input.type);
+  if ((X.array() != X.array().round()).any() || X.minCoeff() < least || X.maxCoeff() > most)
+    throw DataError(fmt::format("its input '{}' is of {}, and not all numbers of the points are",
+                                excerpt(input.name), name_of(input.type)));
+}
 
 Trial values_at_zero(const OnnxGraph& graph, const std::string& name, const Shape& sizes, Memory& memory) {
   const std::lock_guard alone(memory.alone);

@@ -21,6 +21,9 @@ Enclosures enclosures(const OnnxGraph& graph, const std::string& name, const Sha
                       const Eigen::Ref<const RowMatrix>& X, Execution execution, Memory& memory,
                       Progress& progress);
 
+/// Throws DataError where the input is of integers, and not all numbers of X are or fit their type.
+void require_type_of(const OnnxInput& input, const Eigen::Ref<const RowMatrix>& X);
+
 /// All that `name` depends on, and it, at a sample of zeros of shape `sizes`. Throws DataError where `name`
 /// does not depend on the input; of any other problem Trial::problem.
 Trial values_at_zero(const OnnxGraph& graph, const std::string& name, const Shape& sizes, Memory& memory);

@@ -16,6 +16,7 @@
 #include "graph/evaluate.hpp"
 #include "graph/last_layer.hpp"
 #include "graph/outputs.hpp"
+#include "graph/steps.hpp"
 #include "graph/trial.hpp"
 #include "linalg/rounding.hpp"
 #include "zeroloss/base/error.hpp"
@@ -106,6 +107,23 @@ GraphOutputs enclosed(const GraphNetwork& network, const OnnxGraph& graph,
         .shape;
   });
   return {std::move(found.f), std::move(found.error), std::move(found.shape)};
+}
+
+// By the engine of the network, in exact arithmetic. The first sample is enclosed here too.
+GraphOutputs enclosed_by_engine(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+                                Progress& progress) {
+  Progress silent = progress.silent();
+  const GraphOutputs first = enclosed(network, *network.graph, X.topRows(1), graph::Execution::exact, silent);
+  graph::require_type_of(network.graph->inputs.front(), X);
+  GraphOutputs all = network.engine->outputs(graph::steps_of(network, X.cols(), 0), X, progress);
+  all.shape = first.shape;
+  for (Index k = 0; k < all.f.cols(); ++k) {
+    const double off = (all.error(0, k) + first.error(0, k)) * kUp;
+    if (!(std::abs(all.f(0, k) - first.f(0, k)) > off)) continue;  // or one is not known
+    throw BackendError(fmt::format("{}: {} computes other outputs of the first sample than this process",
+                                   network.name, network.engine->name()));
+  }
+  return all;
 }
 
 // What f gives, with the file named in what it throws.
@@ -270,7 +288,11 @@ std::vector<std::string> class_names_of(const GraphNetwork& network, Index outpu
 GraphOutputs enclosed_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                               const std::string& execution, Progress& progress) {
   const graph::Execution as = execution_called(execution);
-  return named(network, [&] { return enclosed(network, *network.graph, X, as, progress); });
+  return named(network, [&] {
+    if (network.engine && as == graph::Execution::exact && X.rows() > 0)
+      return enclosed_by_engine(network, X, progress);
+    return enclosed(network, *network.graph, X, as, progress);
+  });
 }
 
 GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,

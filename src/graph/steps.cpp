@@ -47,12 +47,13 @@ class StepList {
       all = with(Step::Op::join, all, parts[k], size(all) + size(parts[k]));
     return all;
   }
-  Index affine(Index x, const RowMatrix& W, const Vector& b) {
+  Index affine(Index x, const RowMatrix& W, const Vector& b, double norm = -1) {
     at(x);
-    return put({.op = Step::Op::affine, .size = W.rows(), .W = W, .b = b});
+    return put({.op = Step::Op::affine, .size = W.rows(), .W = W, .b = b, .norm = norm});
   }
   /// W H + b of what places (k x p) see, of each of the groups that W, b and the columns of places have.
-  Index columns(Index x, const RowMatrix& W, const Vector& b, const Places& places, Index groups) {
+  Index columns(Index x, const RowMatrix& W, const Vector& b, const Places& places, Index groups,
+                double norm) {
     const Index p = std::ssize(places) / W.cols();
     at(x);
     return put({.op = Step::Op::columns,
@@ -61,7 +62,8 @@ class StepList {
                 .b = b,
                 .places = places,
                 .columns = p,
-                .groups = groups});
+                .groups = groups,
+                .norm = norm});
   }
   /// The largest, or the sum, of what each column of places (k x p) sees.
   Index reduce(Step::Op op, Index x, const Places& places, Index p) {
@@ -360,13 +362,19 @@ class GraphSteps {
 
   // ---- linear maps ----
 
-  // Rows of k numbers, each by W (m x k), or by what is B (k x m).
-  Index rows_by(Index x, const std::string& B, bool transposed) {
+  // Of the map of a node, as it was evaluated.
+  double norm_of(const OnnxNode& node) const {
+    const auto found = memory_.norms.find(&node);
+    return found == memory_.norms.end() ? -1 : found->second;
+  }
+
+  // Rows of k numbers, each by W (m x k), or by what is B (k x m); `norm` is that of W.
+  Index rows_by(Index x, const std::string& B, bool transposed, double norm) {
     const Shape& sizes = shape(B);
     const Index k = sizes[transposed ? 1 : 0], m = sizes[transposed ? 0 : 1], rows = steps_.size(x) / k;
     if (exact_constant(B) && rows == 1) {
       const Eigen::Map<const RowMatrix> stored(value(B).h.data(), sizes[0], sizes[1]);
-      return steps_.affine(x, transposed ? RowMatrix(stored) : RowMatrix(stored.transpose()), {});
+      return steps_.affine(x, transposed ? RowMatrix(stored) : RowMatrix(stored.transpose()), {}, norm);
     }
     Index b = of(B);
     if (transposed) b = steps_.pick(b, turned(m, k));
@@ -384,8 +392,9 @@ class GraphSteps {
     Index x = of(node.inputs[0]);
     const Shape& sizes = shape(node.inputs[0]);
     if (node.integer("transA", 0) != 0) x = steps_.pick(x, turned(sizes[0], sizes[1]));
-    Index made = rows_by(x, node.inputs[1], node.integer("transB", 0) != 0);
-    made = scaled(made, node.number("alpha", 1));
+    const double alpha = node.number("alpha", 1), norm = alpha == 1 ? norm_of(node) : -1;
+    Index made = rows_by(x, node.inputs[1], node.integer("transB", 0) != 0, norm);
+    made = scaled(made, alpha);
     if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
       const double beta = node.number("beta", 1);
       const std::string& b = node.inputs[2];
@@ -399,7 +408,8 @@ class GraphSteps {
   void matmul(const OnnxNode& node) {
     const std::string &A = node.inputs[0], &B = node.inputs[1];
     const Shape &a = shape(A), &b = shape(B);
-    if (b.size() == 2 && a.size() > 1 && value(A).varies) return set(node, rows_by(of(A), B, false));
+    if (b.size() == 2 && a.size() > 1 && value(A).varies)
+      return set(node, rows_by(of(A), B, false, norm_of(node)));
     // Stacks of matrices, spread over the axes in front.
     const Index m = a.size() == 1 ? 1 : a[a.size() - 2], k = a.back(), p = b.size() == 1 ? 1 : b.back();
     const auto front = [](const Shape& all) {
@@ -440,7 +450,7 @@ class GraphSteps {
         }
     const Eigen::Map<const RowMatrix> kernels(value(W).h.data(), groups * outputs, terms);
     const Vector b = biased ? Vector(value(node.inputs[2]).h.row(0)) : Vector();
-    set(node, steps_.columns(of(X), kernels, b, places, groups));
+    set(node, steps_.columns(of(X), kernels, b, places, groups, norm_of(node)));
   }
 
   // Of ai.onnx.ml.

@@ -40,6 +40,7 @@ struct Step {
   std::vector<Index> places = {};
   Index inner = 0, columns = 0, groups = 1;
   double by = 0;
+  double norm = -1;  ///< of a linear map: its spectral norm is not above it; below 0: not known
   std::string name = {};
 };
 

@@ -35,7 +35,7 @@ void require_exact(const torch::Device& device, torch::ScalarType type, Index ro
   setenv("CUBLAS_EMULATE_DOUBLE_PRECISION", "0", /*replace=*/1);
   if (products_exact(device, type, rows, inner, columns, multiply)) return;
   throw BackendError(fmt::format(
-      "certify: {} does not multiply {} x {} by {} x {} in true {}: {} was asked for a product that is known "
+      "{} does not multiply {} x {} by {} x {} in true {}: {} was asked for a product that is known "
       "exactly, and a proof cannot rest on what it answered; switch off emulation of floating point, or "
       "leave out `device`",
       device_name(device), rows, inner, inner, columns, type == torch::kFloat ? "float32" : "float64",
@@ -104,6 +104,17 @@ void check_column_sums(const torch::Device& device, torch::ScalarType type, Inde
     const torch::Tensor last = all[count - 1];
     return all.eq(last).all().item<bool>() ? last : at::full_like(last, NAN);
   });
+}
+
+void check_batched_products(const torch::Device& device, Index count, Index rows, Index inner,
+                            Index columns) {
+  require_exact(device, torch::kDouble, rows, inner, columns,
+                [&](const torch::Tensor& A, const torch::Tensor& B) {
+                  const torch::Tensor beside = B.unsqueeze(1).repeat({1, count, 1}).transpose(0, 1);
+                  const torch::Tensor all = at::bmm(A.unsqueeze(0).repeat({count, 1, 1}), beside);
+                  const torch::Tensor last = all[count - 1];
+                  return all.eq(last).all().item<bool>() ? last : at::full_like(last, NAN);
+                });
 }
 
 }  // namespace zeroloss::internal

@@ -21,6 +21,10 @@ void check_products(const torch::Device& device, torch::ScalarType type, Index r
 void check_column_sums(const torch::Device& device, torch::ScalarType type, Index count, Index rows,
                        Index inner);
 
+/// The same of `count` products at once of matrices rows x inner with matrices inner x columns, the rows of
+/// all of which lie beside each other in memory.
+void check_batched_products(const torch::Device& device, Index count, Index rows, Index inner, Index columns);
+
 /// The multiplication that is probed, for tests: a wrong one is to be seen.
 using Multiply = std::function<torch::Tensor(const torch::Tensor&, const torch::Tensor&)>;
 bool products_exact(const torch::Device& device, torch::ScalarType type, Index rows, Index inner,

@@ -10,7 +10,8 @@ NAME is an error, or a file or folder of src/ (default: all). DIR holds the copy
 that was stopped goes on where it was, and a change of the sources or tests starts a new one. Judges are first asked
 about the copy as it is, where all of them must be green. `run --fast` asks the tests that `make test` has, without the
 slow ones. `run --package` builds the Python package too, and asks adversary.py about the errors that have survived the
-others. On a busy machine a judge may seem to hang; then its line says so."""
+others. `run --judges checker` asks zeroloss-check alone, about what the commands of tests/checker/commands.py state:
+what it does not see are statements that stay true. On a busy machine a judge may seem to hang: its line says so."""
 import argparse
 import filecmp
 import hashlib
@@ -175,7 +176,8 @@ class Copy:
 
     def make(self, judges):
         """None, or what the compiler says."""
-        targets = ["zeroloss"] + [f"test_{j}" for j in judges if j != "adversary"] + ["_core"] * ("adversary" in judges)
+        targets = ["zeroloss"] + [f"test_{j}" for j in judges if j not in ("adversary", "checker")]
+        targets += ["_core"] * ("adversary" in judges) + ["bin/zeroloss", "bin/zeroloss-check"] * ("checker" in judges)
         status, output = start(["ninja", "-C", str(self.build), "-j", self.jobs, *targets], env=self.environment)
         return None if status == 0 else output
 
@@ -189,7 +191,7 @@ class Copy:
 
 def first_failure(output):
     """The test that a program of GoogleTest failed in, or was in when it ended; the adversary's first false proof."""
-    for pattern in (r"^\[  FAILED  \] (\S+?),? ", r"^  FALSE  ([^:\n]+)"):
+    for pattern in (r"^\[  FAILED  \] (\S+?),? ", r"^  FALSE  ([^:\n]+)", r"^(.*): exit status", r"^(.*: [^:]+)\Z"):
         if found := re.search(pattern, output, re.MULTILINE):
             return found[1]
     running = re.findall(r"^\[ RUN      \] (\S+)", output, re.MULTILINE)
@@ -211,6 +213,9 @@ def ask(copy, judge, limit, fast, first=None):
     if judge == "adversary":
         script = [copy.python(), copy.source / "tests" / "adversary" / "adversary.py"]
         rounds = [[*script, "--known"], [*script, "--count", ADVERSARY_CASES, "--jobs", copy.jobs]]
+    elif judge == "checker":
+        programs = [copy.build / "bin" / "zeroloss", copy.build / "bin" / "zeroloss-check"]
+        rounds = [[sys.executable, copy.source / "tests" / "checker" / "commands.py", *programs, "--no-lies"]]
     else:
         program = copy.build / "tests" / f"test_{judge}"
         rounds = [[program, "--gtest_fail_fast", f"--gtest_filter={tests}"]

@@ -71,13 +71,13 @@ TEST_F(AuditCommand, JsonHasScoresIssuesAndTheNoiseRate) {
   EXPECT_GE(json.at("noise_rate").at("high"), 1.0 / 60);
   EXPECT_EQ(keys(json),
             (std::set<std::string>{
-                "data",          "digest",     "labels",     "options",        "test",       "task",
-                "conclusion",    "n",          "d",          "classes",        "activation", "scale",
-                "ridge",         "inducing",   "error",      "scores",         "predicted",  "confidence",
-                "issues",        "noise_rate", "confusions", "caveats",        "not_judged", "twins",
-                "outliers",      "seconds",    "next",       "image_features", "mirrored",   "embedding",
-                "probabilities", "drawn",      "checked",    "checked_wrong",  "guarantee",  "accepted",
-                "enough",        "named",      "needed",     "expected_issues"}));
+                "data",          "digest",     "labels",     "options",         "test",       "task",
+                "conclusion",    "n",          "d",          "classes",         "activation", "scale",
+                "ridge",         "inducing",   "error",      "scores",          "predicted",  "confidence",
+                "issues",        "noise_rate", "confusions", "caveats",         "not_judged", "twins",
+                "outliers",      "seconds",    "next",       "image_features",  "mirrored",   "embedding",
+                "probabilities", "drawn",      "checked",    "checked_wrong",   "guarantee",  "accepted",
+                "enough",        "named",      "needed",     "expected_issues", "reasoned"}));
 }
 
 // Of numbers that the features say nothing of, and of a class that is never predicted.

@@ -121,6 +121,29 @@ TEST_F(ConvCommand, OnnxRuntimeAgrees) {
   EXPECT_NEAR(found["loss"].get<double>(), loss, kConvRounding * loss);
 }
 
+// LibTorch computes bounds of the same numbers; the names of classes and of what is left out are the same.
+TEST_F(ConvCommand, LabelsAreProvedOnADevice) {
+  const std::string data = noise(20);
+  ASSERT_EQ(conv(small(data, path("run"))).exit_code, 0);
+  const auto proved = [&](const Arguments& more) {
+    return answer(with({"prove", path("run"), data, "--split", "test"}, more)).at("networks").at(0);
+  };
+  const Json here = proved({}), there = proved({"--device", "cpu"});
+  EXPECT_EQ(here.at("right").get<int>() + here.at("wrong").get<int>(), 20);
+  for (const char* key : {"right", "wrong", "undecided", "wrong_samples", "margin_sample"})
+    EXPECT_EQ(there.at(key), here.at(key)) << key;
+  const double off = here.at("output_error").get<double>() + there.at("output_error").get<double>();
+  EXPECT_NEAR(there.at("margin").get<double>(), here.at("margin").get<double>(),
+              4 * off);  // two margins, each of two outputs
+  EXPECT_TRUE(there.at("single_samples").empty());
+  const Outcome told = zeroloss({"prove", path("run"), data, "--device", "cpu"});
+  EXPECT_NE(told.out.find("labels and margins are computed by LibTorch"), std::string::npos) << told.out;
+  EXPECT_EQ(zeroloss({"prove", path("run"), data, "--device", "gpu"}).exit_code, 2);
+  EXPECT_EQ(
+      zeroloss({"prove", ZEROLOSS_SOURCE_DIR "/examples/digits.onnx", "digits", "--device", "cpu"}).exit_code,
+      2);
+}
+
 TEST_F(ConvCommand, StopsOnInterruptAndResumes) {
   const std::string data = noise(40);
   auto arguments = small(data, path("run"));

@@ -7,7 +7,7 @@ import sys
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 FLINT = r"^(flint/)?(flint|arb|arb_hypgeom|arb_mat|fmpz_mat|nmod_mat|ulong_extras)\.h$"
 OTHERS = re.compile(FLINT + r"|^nlohmann/json\.hpp$|^(fcntl|unistd)\.h$|^[a-z0-9_]+$")
-MOST_LINES = 6400
+MOST_LINES = 6500
 
 
 def main():

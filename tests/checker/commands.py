@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""commands.py ZEROLOSS ZEROLOSS_CHECK: what the command proves is decided again, and a lie about it is seen.
+"""commands.py ZEROLOSS ZEROLOSS_CHECK [--no-lies]: what the command proves is decided again, a lie is seen.
 
 Each command writes a run folder; each statement of its answer has to be a claim, and all claims have to hold. Then each
 number of each claim is moved to where it cannot be true, and an array is changed by a bit: none of that may pass."""
@@ -124,7 +124,7 @@ def lies(folder):
 
 
 def main():
-    zeroloss, check = sys.argv[1:]
+    zeroloss, check, *no_lies = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "table.csv").write_text(TABLE)
@@ -151,6 +151,8 @@ def main():
             if done.returncode != 0:
                 fail(title, done)
             checked += done.stdout.count("holds: ")
+            if no_lies:
+                continue
             truth = (out / "claims.json").read_text()
             for what, lie in lies(out):
                 (out / "claims.json").write_text(json.dumps(lie))
@@ -169,7 +171,7 @@ def main():
         print(f"{checked} claims hold; {seen} lies are called false, others undecided, none passed")
         if few := [kind for kind in KINDS if stated[kind] < 1]:
             sys.exit(f"no answer states {few}")
-        if seen < 10:
+        if seen < 10 and not no_lies:
             sys.exit("too few lies were called false")
 
 

@@ -224,8 +224,14 @@ RowMatrix rows_of_records(const Dataset& data, const RowMatrix& all, const std::
 /// Throws DataError, which says how targets are named, if there are none; `who` needs them.
 void require_targets(const Dataset& data, const char* who);
 
-/// The first of data sets that differ in their target, of numbers, with the targets of all. Throws DataError
-/// where a target is no number, or where their records differ.
+/// Those records of the first list that all have, in its order.
+std::vector<Index> common_records(const std::vector<std::vector<Index>>& lists);
+/// Leaves out all other points, and says so in a remark: "left out: 3 records `which`". Each of `records` is
+/// one of the data's.
+void keep_records(Dataset& data, const std::vector<Index>& records, const std::string& which);
+
+/// The first of data sets that differ in their target, of numbers, with the targets of all, at the records
+/// that all have. Throws DataError where a target is no number.
 Dataset joined_targets(std::vector<Dataset> of_each);
 
 /// unit_rows() of its points. Throws DataError naming the records whose row is c, std::invalid_argument for a

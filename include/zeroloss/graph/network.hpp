@@ -7,6 +7,7 @@
 #include "zeroloss/base/fields.hpp"
 #include "zeroloss/base/matrix.hpp"
 #include "zeroloss/base/progress.hpp"
+#include "zeroloss/graph/engine.hpp"
 
 /// Networks as the graphs of operators that their files are, of which outputs are enclosed.
 namespace zeroloss {
@@ -53,6 +54,7 @@ struct GraphNetwork {
   GraphOptions options = {};
   std::shared_ptr<const internal::OnnxGraph> graph = {};
   std::shared_ptr<internal::graph::Memory> memory = {};  ///< of what was computed of it
+  std::shared_ptr<const GraphEngine> engine = {};  ///< where outputs are enclosed; null: in this process
 };
 
 /// Throws DataError naming the file: not ONNX, several inputs, outputs of different numbers.
@@ -81,8 +83,10 @@ struct GraphOutputs {
 };
 
 /// In exact arithmetic, or of a runtime: `execution` is exact, float32, tf32, bfloat16 or float16. Infinite
-/// errors where nothing is known. Cost: three times the products of the graph, in double. Throws DataError
-/// naming the node that is not read or does not fit points of d numbers, Interrupted.
+/// errors where nothing is known. Cost: three times the products of the graph, in double. Exact arithmetic is
+/// enclosed by the engine, if the network has one, whose first sample is compared with this process. Throws
+/// DataError naming the node that is not read or does not fit points of d numbers, Interrupted; BackendError
+/// where engine and process disagree.
 GraphOutputs enclosed_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                               const std::string& execution, Progress& progress);
 
