@@ -156,7 +156,9 @@ Array read_array(const fs::path& folder, const ArrayFile& file) {
   }
   if (!array.integers()) {
     for (std::size_t i = 0; i < array.size(); ++i) {
-      if (!std::isfinite(array.real(i))) {
+      const double x = array.real(i);
+      array.masked = array.masked || x == -HUGE_VAL;
+      if (!(x < HUGE_VAL)) {
         throw False(file.file + " has a number that is not finite");
       }
     }

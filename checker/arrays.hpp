@@ -23,6 +23,7 @@ struct Array {
   Type type = Type::float64;
   std::vector<std::size_t> shape;
   std::vector<char> bytes;
+  bool masked = false;  // a number is minus infinity
 
   std::size_t rows() const { return shape[0]; }
   std::size_t columns() const { return shape.size() == 2 ? shape[1] : 1; }
@@ -43,8 +44,8 @@ struct ArrayFile {
   bool external = false;
 };
 
-// Reads it below the folder. Throws Unreadable, or False where its bytes have another sum or a number is not
-// finite.
+// Reads it below the folder. Throws Unreadable, or False where its bytes have another sum or a number is
+// neither finite nor minus infinity.
 Array read_array(const std::filesystem::path& folder, const ArrayFile& file);
 
 }  // namespace check

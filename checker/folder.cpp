@@ -284,8 +284,11 @@ const Array& Folder::array(const std::string& name) const {
   return *array;
 }
 
-const Array& Folder::reals(const std::string& name, std::size_t sizes) const {
+const Array& Folder::reals(const std::string& name, std::size_t sizes, bool masked) const {
   const Array& a = array(name);
+  if (a.masked && !masked) {
+    throw False("array " + name + " has a number that is not finite");
+  }
   if (a.type == Type::int64 || (sizes != 0 && a.shape.size() != sizes)) {
     throw Unreadable("array " + name + " is not of real numbers, or not of as many sizes as is asked for");
   }

@@ -158,7 +158,7 @@ bool read_step(const Folder& folder, const Json& json, const std::string& where,
     node.out = other;
   } else if (node.op == "constant") {
     node.by = o.text("values");
-    const std::vector<double> numbers = folder.reals(node.by).reals();
+    const std::vector<double> numbers = folder.reals(node.by, 0, true).reals();
     node.weights.assign(numbers.begin(), numbers.end());
     node.out = numbers.size();
   } else if (node.op == "join") {

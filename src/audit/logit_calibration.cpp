@@ -1,9 +1,12 @@
 #include "audit/logit_calibration.hpp"
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/parallel_for.hpp"
 #include "linalg/decompositions.hpp"
 #include "linalg/lapack.hpp"
+#include "zeroloss/base/threads.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -25,11 +28,24 @@ Matrix solved(const Matrix& L, char transposed, Matrix B) {
 
 }  // namespace
 
+// Rows are columns of blocks that stay in a cache.
 Matrix softmax(const Matrix& F, double scale) {
-  Matrix S = scale * F;
-  S.colwise() -= S.rowwise().maxCoeff().eval();
-  S = S.array().exp();
-  S.array().colwise() /= S.rowwise().sum().array().eval();
+  constexpr Index kRows = 256;
+  constexpr double kExponential = 20;  // multiply-adds
+  Matrix S(F.rows(), F.cols());
+  const Threads threads(kExponential * static_cast<double>(F.size()));
+  parallel_for((F.rows() + kRows - 1) / kRows, [&](Index block) {
+    const Index begin = block * kRows, rows = std::min(kRows, F.rows() - begin);
+    auto part = S.middleRows(begin, rows).array();
+    part = scale * F.middleRows(begin, rows).array();
+    Eigen::ArrayXd most = part.col(0), sum = Eigen::ArrayXd::Zero(rows);
+    for (Index j = 1; j < part.cols(); ++j) most = most.max(part.col(j));
+    for (Index j = 0; j < part.cols(); ++j) {
+      part.col(j) = (part.col(j) - most).exp();
+      sum += part.col(j);
+    }
+    for (Index j = 0; j < part.cols(); ++j) part.col(j) /= sum;
+  });
   return S;
 }
 

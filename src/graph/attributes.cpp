@@ -93,6 +93,7 @@ const std::map<std::string, Kind>& kinds() {
                                                {"training_mode", integer},
                                                {"transA", integer},
                                                {"transB", integer},
+                                               {"upper", integer},
                                                {"value", tensor},
                                                {"values_floats", numbers},
                                                {"values_int64s", integers},
@@ -208,6 +209,7 @@ const std::map<std::string, Operator>& operators() {
       {"Tile", two},
       {"TopK", {{"axis", "k", "largest", "sorted"}, 1, 2}},
       {"Transpose", {{"perm"}}},
+      {"Trilu", {{"upper"}, 1, 2}},
       {"Unsqueeze", axes},
       {"Where", {{}, 3, 3}},
       {"ZipMap", {{"classlabels_int64s", "classlabels_strings"}}}};

@@ -43,7 +43,7 @@ Value each_of(const Call& call, const std::vector<const Value*>& inputs, const F
       }
       const Ball ball = f(balls, r);
       made.h(i, k) = ball.h;
-      made.e(i, k) = ball.h - ball.h == 0 ? ball.e : kInfinite;
+      made.e(i, k) = ball.h - ball.h == 0 || is_masked(ball) ? ball.e : kInfinite;
     }
   return made;  // not settled
 }

@@ -53,8 +53,13 @@ inline bool holds(double x, const Rounding& r) {
                        static_cast<double>(static_cast<float>(x)) == x && (x == 0 || std::abs(x) >= r.lost));
 }
 
+/// What is masked: minus infinity itself, of any arithmetic.
+inline bool is_masked(Ball a) { return a.h == -std::numeric_limits<double>::infinity() && a.e == 0; }
+
 inline Ball add(Ball a, Ball b, const Rounding& r) {
   const double h = a.h + b.h;
+  const auto bounded = [](Ball x) { return is_masked(x) || (x.h - x.h == 0 && x.e < kInfinite); };
+  if ((is_masked(a) || is_masked(b)) && bounded(a) && bounded(b)) return {h, 0};
   if (a.e == 0 && b.e == 0) {  // of small whole numbers sums are exact
     const double part = h - a.h;
     if ((a.h - (h - part)) + (b.h - part) == 0 && holds(h, r) && holds(a.h, r) && holds(b.h, r))

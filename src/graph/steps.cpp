@@ -150,6 +150,7 @@ bool moves(const std::string& op) {
                                          "Squeeze",
                                          "Tile",
                                          "Transpose",
+                                         "Trilu",
                                          "Unsqueeze",
                                          "Where"};
   return all.contains(op);

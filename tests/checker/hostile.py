@@ -195,6 +195,26 @@ class Hostile(unittest.TestCase):
             self.assertEqual(status, 1, says)
             self.assertIn("not finite", says)
 
+    def test_masks_are_numbers_of_constants_alone(self):
+        minus = -float("inf")
+        self.run_.array("one", [[1.0, 2.0]])
+        self.run_.array("y", [1], "int64")
+        self.run_.points("q", "one", steps=())
+        self.run_.claim("labels", network="net", points="q", labels="y", right="all")
+
+        def found(mask, nodes):
+            self.run_.array("mask", mask)
+            self.run_.network("net", nodes)
+            return check(PROGRAM, self.run_)
+
+        constant = [{"op": "constant", "values": "mask"}, {"op": "function", "function": "exp"}]
+        self.assertEqual(found([minus, 0.5], constant)[0], 0)  # e^-inf = 0 is below e^.5
+        self.assertEqual(found([0.5, minus], constant)[0], 1)
+        for wrong in (float("inf"), float("nan")):
+            self.assertIn("not finite", found([wrong, 0.5], constant)[1])
+        affine = [{"op": "affine", "weight": "mask"}]
+        self.assertIn("not finite", found([[minus, 0.5], [1.0, 1.0]], affine)[1])
+
     def test_rows_of_zeros_and_of_extremes(self):
         self.run_.array("x", [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
         self.refused()

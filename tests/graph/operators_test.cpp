@@ -834,6 +834,63 @@ TEST(GraphMoves, ReshapesKeepsSizesAndFindsTheOpenOne) {
   EXPECT_REFUSED(reshaped({std::int64_t{1} << 40, 1 << 30, 1 << 30}), "the Reshape", "too large");
 }
 
+TEST(GraphMoves, TrianglesKeepWhatIsOnTheirSideOfADiagonal) {
+  for (const std::int64_t k : {-1, 0, 1, 5})
+    for (const bool upper : {true, false}) {
+      Graph graph({2, 3});
+      graph.integers("k", {k}).node("Trilu", {"x", "k"}, {"y"}, {{"upper", whole(upper ? 1 : 0)}});
+      expect_computes(graph, {1, 2, 3}, [&](const Reference& x) {
+        Reference y;
+        for (std::int64_t place = 0; place < 6; ++place) {
+          const std::int64_t right = place % 3 - place / 3;
+          y.push_back((upper ? right >= k : right <= k) ? x[static_cast<std::size_t>(place)] : 0);
+        }
+        return y;
+      });
+    }
+}
+
+// A mask of minus infinity, or of the least number of its type, in front of a softmax.
+TEST(GraphReductions, WhatIsMaskedHasNoPartInASoftmax) {
+  for (const double hidden : {-std::numeric_limits<double>::infinity(), -3.4028234663852886e38}) {
+    Graph graph({3, 3});
+    graph.numbers("W", {3, 3}, drawn(9, 5));
+    graph.numbers("mask", {3, 3}, {0, hidden, hidden, 0, 0, hidden, 0, 0, 0});
+    graph
+        .node("MatMul", {"x", "W"}, {"scores"})  // with an error, which a mask of numbers makes a large one
+        .node("Add", {"scores", "mask"}, {"masked"})
+        .node("Softmax", {"masked"}, {"y"}, {{"axis", whole(-1)}});
+    const Doubles W = drawn(9, 5);
+    expect_computes(graph, {1, 3, 3}, [&](const Reference& x) {
+      Reference y(9, 0);
+      for (std::size_t i = 0; i < 3; ++i) {
+        long double sum = 0;
+        for (std::size_t j = 0; j <= i; ++j) {
+          long double score = 0;
+          for (std::size_t t = 0; t < 3; ++t) score += x[3 * i + t] * W[3 * t + j];
+          sum += y[3 * i + j] = std::exp(score);
+        }
+        for (std::size_t j = 0; j <= i; ++j) y[3 * i + j] /= sum;
+      }
+      return y;
+    });
+  }
+  // Of nothing but what is masked there is no softmax, and no sum of both infinities.
+  Graph all({2});
+  all.numbers("mask", {2},
+              {-std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()});
+  all.node("Add", {"x", "mask"}, {"masked"}).node("Softmax", {"masked"}, {"y"});
+  EXPECT_FALSE((all.at(drawn_points(1, 2, 3)).error.array() < std::numeric_limits<double>::infinity()).any());
+  for (const char* behind : {"Mul", "Sub"}) {
+    Graph other({2});
+    other.numbers("mask", {2}, {-std::numeric_limits<double>::infinity(), 0});
+    other.node("Add", {"x", "mask"}, {"masked"}).node(behind, {"masked", "masked"}, {"y"});
+    const Enclosures found = other.at(drawn_points(1, 2, 3));
+    EXPECT_FALSE(std::isfinite(found.error(0, 0))) << behind;
+    EXPECT_TRUE(std::isfinite(found.error(0, 1))) << behind;
+  }
+}
+
 TEST(GraphMoves, AxesOfOneComeAndGoByAttributeOrInput) {
   const auto made = [](const char* op, const Integers& axes, bool input, const Shape& shape) {
     Graph graph(shape, input ? 13 : 11);

@@ -92,7 +92,7 @@ std::vector<Value> sum(const Call& call) {
   const Index terms = inputs[0]->terms + inputs[1]->terms;
   Value made = each_of(call, inputs, [terms](const Balls& x, const Rounding& r) {
     const Ball ball = minus ? subtract(x[0], x[1], r) : add(x[0], x[1], r);
-    if (r.exact() || terms == 0) return ball;
+    if (r.exact() || terms == 0 || is_masked(ball)) return ball;
     return rounded(ball.h, ball.e, x[0].size() + x[1].size(), r.of_sums(), static_cast<double>(terms));
   });
   made.terms = terms;

@@ -471,6 +471,27 @@ std::vector<Value> tile(const Call& call) {
   return {moved(x, std::move(shape), from)};
 }
 
+// What is above, or below, a diagonal of matrices in the last two axes; 0 elsewhere.
+std::vector<Value> trilu(const Call& call) {
+  const Value& x = call.input(0);
+  if (x.shape.size() < 2) call.refuse("its input is no matrix");
+  Index diagonal = 0;
+  if (call.has(1)) {
+    const auto& k = call.integers(1);
+    if (k.size() != 1) call.refuse("its k is not one number");
+    diagonal = k.front();
+  }
+  const bool upper = call.node.integer("upper", 1) != 0;
+  const Index cols = x.shape.back(), rows = x.shape[x.shape.size() - 2];
+  std::vector<Index> from;
+  for (Index place = 0; place < x.size(); ++place) {
+    const Index row = place / cols % rows, col = place % cols;
+    const bool kept = upper ? col - row >= diagonal : col - row <= diagonal;
+    from.push_back(kept ? place : -1);
+  }
+  return {moved(x, x.shape, from)};
+}
+
 constexpr Operator kMovesRows[] = {{"ArrayFeatureExtractor", array_feature_extractor},
                                    {"Cast", cast},
                                    {"Concat", concat},
@@ -487,6 +508,7 @@ constexpr Operator kMovesRows[] = {{"ArrayFeatureExtractor", array_feature_extra
                                    {"Squeeze", squeeze},
                                    {"Tile", tile},
                                    {"Transpose", transpose},
+                                   {"Trilu", trilu},
                                    {"Unsqueeze", unsqueeze}};
 
 }  // namespace

@@ -148,8 +148,11 @@ Value softmax_of(const Call& call, const Value& x) {
     const auto at = [&](Index k) { return static_cast<std::size_t>(to.group[static_cast<std::size_t>(k)]); };
     for (Index k = 0; k < x.size(); ++k) top[at(k)] = std::max(top[at(k)], x.h(i, k));
     // Where every x is off by at most e, exp(x - top) is off by its own exp(2 e) - 1: the top moves too.
-    const auto part = [&](Index k) {
+    const auto part = [&](Index k) -> Ball {
+      if (is_masked(x.at(i, k)) && top[at(k)] > -kInfinite) return {0, 0};
       const Ball moved = subtract(x.at(i, k), {top[at(k)], 0}, r);
+      constexpr double kVanished = -746;  // below it exp is less than half of the least double
+      if (moved.h + moved.e < kVanished) return rounded(0, kTiny, kTiny, r, 16);
       const double h = std::exp(moved.h), off = std::expm1(moved.e) * (1 + 16 * u);
       // h may have vanished, where what it stands for has not.
       return rounded(h, (h + kTiny) * off * kUp + 4 * u * h, (h + kTiny) * (1 + off), r, 16);

@@ -62,7 +62,7 @@ class Draw:
         graph = helper.make_graph(self.nodes, "drawn", given, outputs, constants)
         return helper.make_model(graph, opset_imports=opsets, ir_version=version)
 
-    def node(self, op, *inputs, outputs=1, **attributes):
+    def node(self, op, *inputs, outputs=1, masked=False, **attributes):
         if op in SINGLE and self.dtype == np.float64:
             raise Unfit
         names = [f"v{len(self.run.values)}_{i}" for i in range(outputs)]
@@ -70,7 +70,7 @@ class Draw:
         self.run.step(one)
         for name in names:
             value = self.run.value(name)
-            if is_float(value) and not (np.isfinite(value).all() and np.abs(value).max(initial=0) < LARGEST):
+            if is_float(value) and not masked and not (np.isfinite(value).all() and np.abs(value).max(initial=0) < LARGEST):
                 raise Unfit
         self.nodes.append(one)
         return names[0] if outputs == 1 else names
@@ -225,6 +225,11 @@ class Draw:
         one = self.node("MatMul", self.h, self.constant(v.shape[-1], v.shape[-1])) if self.chance(0.5) else self.h
         scores = self.node("MatMul", one, self.node("Transpose", self.h, perm=perm))
         if self.opset >= 13:
+            size = self.value(scores).shape[-2:]
+            if size[0] == size[1] and self.chance(0.4):  # each looks at those before it, and at itself
+                hidden = self.r.choice([-np.inf, np.finfo(self.dtype).min])
+                mask = self.stored(np.triu(np.full(size, hidden), 1).astype(self.dtype))
+                scores = self.node("Add", scores, mask, masked=True)
             scores = self.node("Softmax", scores, axis=-1)
         else:
             scores = self.node("Tanh", scores)
