@@ -40,19 +40,49 @@ std::optional<double> most_noise(const std::string& property) {
   return value && *value >= 0 && *value <= 1 ? value : std::nullopt;
 }
 
+// The N of "issues<=N": labels that look wrong, "no-issues" being 0 of them.
+std::optional<Index> most_issues(const std::string& property) {
+  if (property == "no-issues") return 0;
+  constexpr std::string_view kBound = "issues<=";
+  return property.starts_with(kBound) ? parsed_integer<Index>(property.substr(kBound.size())) : std::nullopt;
+}
+
 std::string check_audit_property(const std::string& property) {
-  return property == "no-issues" || most_noise(property)
+  return most_issues(property).value_or(-1) >= 0 || most_noise(property)
              ? ""
-             : fmt::format("'{}' is not a property of audit; take no-issues or noise<=x, x in [0, 1]",
-                           property);
+             : fmt::format(
+                   "'{}' is not a property of audit; take no-issues, issues<=N or noise<=x, x in [0, 1]",
+                   property);
+}
+
+// Labels that are more likely wrong than right.
+std::vector<LabelIssue> wrong_of(const AuditResult& result) {
+  std::vector<LabelIssue> wrong;
+  std::ranges::copy_if(result.issues, std::back_inserter(wrong),
+                       [](const LabelIssue& issue) { return issue.score < 0.5; });
+  return wrong;
 }
 
 bool holds(const std::string& property, const AuditResult& result) {
-  if (property == "no-issues")
-    return result.checked_wrong == 0 &&
-           std::ranges::none_of(result.issues, [](const LabelIssue& issue) { return issue.score < 0.5; });
+  if (const auto most = most_issues(property))
+    return std::ssize(wrong_of(result)) + result.checked_wrong <= *most;
   const auto most = most_noise(property);
   return most && result.noise_rate.value <= *most;
+}
+
+// Which ones they are, where a property about their number does not hold: a line each for whoever reads a
+// log.
+void tell_wrong(const std::vector<std::string>& properties, const Dataset& data, const AuditResult& result) {
+  constexpr std::size_t kTold = 20;
+  if (std::ranges::none_of(properties, [&](const std::string& property) {
+        return most_issues(property) && !holds(property, result);
+      }))
+    return;
+  const std::vector<LabelIssue> wrong = wrong_of(result);
+  for (std::size_t k = 0; k < std::min(kTold, wrong.size()); ++k)
+    tell(fmt::format("zeroloss: {}: sample {} looks wrong: {} is predicted\n", data.name,
+                     describe(wrong[k].sample), wrong[k].predicted));
+  if (wrong.size() > kTold) tell(fmt::format("zeroloss: and {} more\n", wrong.size() - kTold));
 }
 
 // What somebody's model says of the points, from files.
@@ -168,6 +198,7 @@ void run_audit(const AuditArguments& options, Session& session) {
   answer(options.json ? audit_json(data, asked, settings, result, next) + "\n"
                       : in_flags(audit_text(data, asked, settings, result)) + next_text(next));
   require(options.require, session, [&](const std::string& property) { return holds(property, result); });
+  tell_wrong(options.require, test ? *test : data, result);
 }
 
 }  // namespace
@@ -185,10 +216,12 @@ void add_audit(Command& command, Session& session) {
   add_targets(command, o.targets,
               "csv: columns that are targets, each judged by all but these, with one kernel [none]");
   command
-      .option("--require", o.require,
-              "Exit with 1 unless this holds: no-issues (no label is more likely wrong than right), or "
-              "noise<=x for the estimated fraction of wrong "
-              "labels [none]")
+      .option(
+          "--require", o.require,
+          "Exit with 1 unless this holds: issues<=N (so many labels are more likely wrong than right, which "
+          "are named), no-issues (none is), or "
+          "noise<=x for the estimated fraction of wrong "
+          "labels [none]")
       .check(check_audit_property, "PROPERTY")
       .repeated();
   command.group("Other models")

@@ -53,7 +53,7 @@ bool same_label(const std::string& there, const std::string& here) {
 
 /// The whole number that each row of a column has; nothing without the column.
 std::optional<std::uint64_t> one_number(const std::string& path, const Column* column) {
-  if (column == nullptr) return {};
+  if (column == nullptr || column->cells.size() == 0) return {};
   const std::string first(column->cells[0]);
   for (Index i = 1; i < column->cells.size(); ++i)
     if (column->cells[i] != first)
@@ -70,7 +70,7 @@ Decisions read_decisions(const std::string& path, const Dataset& data) {
   const DataTable table = read_csv(file_bytes(path), {.header = true});
   const Column *samples = column_called(table, "sample"), *said = column_called(table, "decision"),
                *labels = column_called(table, "label");
-  if (samples == nullptr || said == nullptr || table.n() == 0)
+  if (samples == nullptr || said == nullptr)
     throw DataError(fmt::format(
         "{}: expected columns sample and decision, as drawn.csv and the page of a report have them", path));
   Decisions decisions;

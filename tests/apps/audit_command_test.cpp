@@ -251,7 +251,41 @@ TEST_F(AuditCommand, Requirements) {
   EXPECT_EQ(zeroloss({"audit", good, "--target", "kind", "--require", "no-issues"}).exit_code, 0);
   EXPECT_EQ(zeroloss({"audit", bad, "--target", "kind", "--require", "no-issues"}).exit_code, 1);
   EXPECT_EQ(zeroloss({"audit", bad, "--target", "kind", "--require", "noise<=0.5"}).exit_code, 0);
+  EXPECT_EQ(zeroloss({"audit", bad, "--target", "kind", "--require", "issues<=1"}).exit_code, 0);
+  const Outcome named = zeroloss({"audit", bad, "--target", "kind", "--require", "issues<=0"});
+  EXPECT_EQ(named.exit_code, 1);
+  EXPECT_NE(named.err.find("sample 20 (label "), std::string::npos) << named.err;
   refused({"audit", bad, "--require", "noise<=2"}, {"noise<=2", "no-issues"});
+  refused({"audit", bad, "--require", "issues<=-1"}, {"issues<=-1", "no-issues"});
+  refused({"audit", bad, "--require", "issues<=x"}, {"issues<=x", "no-issues"});
+}
+
+// The commands of the page on continuous integration, on a table whose wrong label somebody has looked at.
+TEST_F(AuditCommand, ThePageOnContinuousIntegrationIsTrue) {
+  std::ifstream page(ZEROLOSS_SOURCE_DIR "/docs/guide/ci.md");
+  std::vector<Arguments> commands;
+  for (std::string line; std::getline(page, line);) {
+    const std::size_t at = line.find("zeroloss audit data/labels.csv");
+    if (at == std::string::npos) continue;
+    std::string command = line.substr(at + 9);
+    for (const std::string shell : {"'", " || true"})
+      for (std::size_t found = 0; (found = command.find(shell)) != std::string::npos;)
+        command.replace(found, shell.size(), "");
+    std::istringstream words(command);
+    commands.emplace_back();
+    for (std::string word; words >> word;)
+      commands.back().push_back(word.starts_with("data/") ? path(word.substr(5)) : word);
+  }
+  ASSERT_EQ(commands.size(), 3U);
+  fs::rename(table("bad.csv", true), path("labels.csv"));
+  write("decisions.csv", "sample,decision\n");
+  for (const Arguments& command : commands) {
+    const Outcome outcome = zeroloss(command);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_NE(outcome.err.find("sample 20 "), std::string::npos) << outcome.err;
+  }
+  write("decisions.csv", "sample,decision\n20,right\n");  // that it is right is known from now on
+  for (const Arguments& command : commands) EXPECT_EQ(zeroloss(command).exit_code, 0);
 }
 
 TEST_F(AuditCommand, RefusesWhatItCannotDo) {

@@ -70,7 +70,8 @@ class Draw:
         self.run.step(one)
         for name in names:
             value = self.run.value(name)
-            if is_float(value) and not masked and not (np.isfinite(value).all() and np.abs(value).max(initial=0) < LARGEST):
+            small = np.isfinite(value).all() and np.abs(value).max(initial=0) < LARGEST if is_float(value) else True
+            if not small and not masked:
                 raise Unfit
         self.nodes.append(one)
         return names[0] if outputs == 1 else names
