@@ -157,9 +157,9 @@ Array read_array(const fs::path& folder, const ArrayFile& file) {
   if (!array.integers()) {
     for (std::size_t i = 0; i < array.size(); ++i) {
       const double x = array.real(i);
-      array.masked = array.masked || x == -HUGE_VAL;
-      if (!(x < HUGE_VAL)) {
-        throw False(file.file + " has a number that is not finite");
+      array.infinite = array.infinite || std::isinf(x);
+      if (std::isnan(x)) {
+        throw False(file.file + " has what is not a number");
       }
     }
   }

@@ -23,7 +23,7 @@ struct Array {
   Type type = Type::float64;
   std::vector<std::size_t> shape;
   std::vector<char> bytes;
-  bool masked = false;  // a number is minus infinity
+  bool infinite = false;  // a number is
 
   std::size_t rows() const { return shape[0]; }
   std::size_t columns() const { return shape.size() == 2 ? shape[1] : 1; }
@@ -45,7 +45,7 @@ struct ArrayFile {
 };
 
 // Reads it below the folder. Throws Unreadable, or False where its bytes have another sum or a number is
-// neither finite nor minus infinity.
+// none.
 Array read_array(const std::filesystem::path& folder, const ArrayFile& file);
 
 }  // namespace check

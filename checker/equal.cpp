@@ -140,6 +140,9 @@ std::string check_conflict(const Folder& folder, const Json& claim, const std::s
   const Object o(claim, where, {"kind", "text", "points", "targets", "pairs", "none"});
   const Points points(folder, o.text("points"));
   const Array& y = folder.array(o.text("targets"));
+  if (y.infinite) {
+    throw False("targets have a number that is not finite");
+  }
   if (y.rows() != points.rows()) {
     o.fail("targets are not as many as points");
   }

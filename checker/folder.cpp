@@ -284,9 +284,9 @@ const Array& Folder::array(const std::string& name) const {
   return *array;
 }
 
-const Array& Folder::reals(const std::string& name, std::size_t sizes, bool masked) const {
+const Array& Folder::reals(const std::string& name, std::size_t sizes, bool infinite) const {
   const Array& a = array(name);
-  if (a.masked && !masked) {
+  if (a.infinite && !infinite) {
     throw False("array " + name + " has a number that is not finite");
   }
   if (a.type == Type::int64 || (sizes != 0 && a.shape.size() != sizes)) {

@@ -48,9 +48,9 @@ class Folder {
   const Json& network(const std::string& name) const { return named("networks", name); }
   std::vector<std::string> names(const char* what) const;  // of "points" or "networks"
   const Array& array(const std::string& name) const;
-  // An array of one of the types, with as many sizes (0: one or two), of finite numbers. `masked`: or minus
-  // infinity, whose exponential is 0.
-  const Array& reals(const std::string& name, std::size_t sizes = 0, bool masked = false) const;
+  // An array of one of the types, with as many sizes (0: one or two), of finite numbers. `infinite`: or
+  // infinity, as masks have it.
+  const Array& reals(const std::string& name, std::size_t sizes = 0, bool infinite = false) const;
   const Array& integers(const std::string& name, std::size_t sizes) const;
   // Row numbers below `rows`, from an array of whole numbers.
   std::vector<std::size_t> indices(const std::string& name, std::size_t rows) const;

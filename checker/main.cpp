@@ -258,7 +258,7 @@ int run(const Options& options) {
 
 // Says so, and ends as if nobody had.
 extern "C" void interrupted(int signal) {
-  constexpr char kText[] = "\nzeroloss-check: interrupted: no claim behind the last one above is decided\n";
+  constexpr char kText[] = "\nzeroloss-check: interrupted: of what is not shown above nothing is decided\n";
   static_cast<void>(!write(STDERR_FILENO, kText, sizeof kText - 1));
   std::signal(signal, SIG_DFL);
   std::raise(signal);

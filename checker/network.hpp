@@ -45,7 +45,8 @@ class Network {
 
   std::string where_;
   std::vector<Node> nodes_;
-  std::vector<std::size_t> last_;  // of each output, the point's first: the last node that takes it
+  // Of each output, the point's first: the last node that may take it. The point stays to the end.
+  std::vector<std::size_t> last_;
 };
 
 Balls apply_affine(const Node& node, const Balls& h);

@@ -23,9 +23,13 @@ double largest_of_tridiagonal(const std::vector<double>& diagonal, const std::ve
              (i + 1 < n ? beside[i] * x[i + 1] : 0);
       squares += y[i] * y[i];
     }
-    norm = std::sqrt(squares);
-    for (std::size_t i = 0; i < n && norm > 0; ++i) {
-      x[i] = y[i] / norm;
+    const double now = std::sqrt(squares);
+    if (now == 0 || std::fabs(now - norm) < 1e-15 * now) {
+      return now;
+    }
+    norm = now;
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] = y[i] / now;
     }
   }
   return norm;

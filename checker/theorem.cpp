@@ -100,19 +100,20 @@ Row output_layer(const Given& g) {
 // ||X||, of the same points once.
 const Ball& norm_of(const Points& points) {
   static std::map<std::string, Ball> known;
-  const auto [at, fresh] = known.try_emplace(points.id());
-  if (fresh) {
-    std::vector<double> numbers;
-    Ball off;
-    for (std::size_t i = 0; i < points.rows(); ++i) {
-      for (const Ball& x : points.row(i)) {
-        numbers.push_back(x.middle());
-        off += square(x - Ball(numbers.back()));
-      }
-    }
-    at->second = norm_between(points.rows(), points.dimension(), numbers, sqrt(off).upper());
+  const std::string id = points.id();
+  if (const auto at = known.find(id); at != known.end()) {
+    return at->second;
   }
-  return at->second;
+  std::vector<double> numbers;
+  Ball off;
+  for (std::size_t i = 0; i < points.rows(); ++i) {
+    for (const Ball& x : points.row(i)) {
+      numbers.push_back(x.middle());
+      off += square(x - Ball(numbers.back()));
+    }
+  }
+  const Ball norm = norm_between(points.rows(), points.dimension(), numbers, sqrt(off).upper());
+  return known.emplace(id, norm).first->second;
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ void tell_wrong(const std::vector<std::string>& properties, const Dataset& data,
   for (std::size_t k = 0; k < std::min(kTold, wrong.size()); ++k)
     tell(fmt::format("zeroloss: {}: sample {} looks wrong: {} is predicted\n", data.name,
                      describe(wrong[k].sample), wrong[k].predicted));
-  if (wrong.size() > kTold) tell(fmt::format("zeroloss: and {} more\n", wrong.size() - kTold));
+  if (wrong.size() > kTold) tell(fmt::format("zeroloss: {} more samples look wrong\n", wrong.size() - kTold));
 }
 
 // What somebody's model says of the points, from files.
@@ -109,16 +109,12 @@ Several read_several(const AuditArguments& options, const std::vector<ReadOption
   // At the records that have all of them.
   std::vector<std::vector<Index>> records;
   for (const Target& target : several.targets) records.push_back(target.records);
-  const std::vector<Index> common = common_records(records);
-  keep_records(several.data, common, "without one of the targets");
+  const CommonRecords common = common_records(several.data.name, records, options.read);
   for (Target& target : several.targets) {
-    Dataset its;
-    its.y = std::move(target.y);
-    its.records = std::move(target.records);
-    keep_records(its, common, "");
-    target.y = std::move(its.y);
-    target.records = common;
+    target.y = Vector(target.y(places_of(common.records, target.records)));
+    target.records = common.records;
   }
+  keep_records(several.data, common);
   add_known(several.data, options.embedding, "");
   return several;
 }
@@ -166,6 +162,10 @@ void run_targets(const AuditArguments& options, AuditOptions settings, Session& 
   require(options.require, session, [&](const std::string& property) {
     return std::ranges::all_of(results, [&](const AuditResult& result) { return holds(property, result); });
   });
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    give_target(several.data, several.targets[k]);
+    tell_wrong(options.require, several.data, results[k]);
+  }
 }
 
 void run_audit(const AuditArguments& options, Session& session) {

@@ -45,13 +45,13 @@ void draw(const ProgressReport& report) {
   }
   std::string line = report.stage;
   if (report.total > 0) {
-    constexpr int kWidth = 24;
+    const int width = report.note.empty() ? 24 : 8;  // 80 columns have place for both
     const double fraction = std::clamp(report.done / report.total, 0.0, 1.0);
-    const int filled = static_cast<int>(fraction * kWidth);
+    const int filled = static_cast<int>(fraction * width);
     line += fmt::format("  [{}{}] {:3.0f} %", std::string(static_cast<std::size_t>(filled), '#'),
-                        std::string(static_cast<std::size_t>(kWidth - filled), ' '), 100 * fraction);
+                        std::string(static_cast<std::size_t>(width - filled), ' '), 100 * fraction);
     constexpr double kNames = 1e6;  // more a second are operations of the processor, which nobody counts
-    if (report.rate < kNames) line += fmt::format("  {:.3g}/s", report.rate);
+    if (report.rate < kNames && report.note.empty()) line += fmt::format("  {:.3g}/s", report.rate);
     if (report.left_s >= 0) line += "  " + duration(report.left_s) + " left";
   } else {
     line += fmt::format("  {:.0f}  {}", report.done, duration(report.elapsed_s));

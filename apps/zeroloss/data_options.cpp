@@ -46,6 +46,7 @@ std::vector<ReadOptions> reading_each(const std::string& source, const std::vect
       throw std::invalid_argument(fmt::format("`targets` has '{}' twice", name));
     ReadOptions read = options;
     read.target = name;
+    read.n = 0, read.shuffle = false;  // of the records that have all of them
     std::ranges::copy_if(targets, std::back_inserter(read.drop),
                          [&](const std::string& other) { return other != name; });
     each.push_back(std::move(read));

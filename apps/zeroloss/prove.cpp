@@ -52,7 +52,7 @@ Dataset read_for(const Model& model, const ProveArguments& options) {
     if (how.task == "auto") how.task = "regression";
     of_each.push_back(read(how));
   }
-  return joined_targets(std::move(of_each));
+  return joined_targets(std::move(of_each), options.read);
 }
 
 void run_prove(const ProveArguments& options, Session& session) {

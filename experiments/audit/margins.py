@@ -17,14 +17,10 @@ import time
 
 import numpy as np
 import torch
+from ranking import average_precision
 from torch import nn
 
 KINDS = ("aggregate", "random1", "worst")
-
-
-def average_precision(wrong, scores):
-    hits = wrong[np.argsort(scores, kind="stable")]
-    return (np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean()
 
 
 def block(channels, filters):

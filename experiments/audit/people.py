@@ -17,6 +17,7 @@ import time
 import numpy as np
 from cleanlab.filter import find_label_issues
 from cleanlab.rank import get_label_quality_scores
+from ranking import average_precision
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
@@ -25,11 +26,6 @@ from sklearn.svm import SVC
 import zeroloss
 
 KINDS = ("aggregate", "random1", "worst")
-
-
-def average_precision(wrong, scores):
-    hits = wrong[np.argsort(scores, kind="stable")]
-    return (np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean()
 
 
 def row(n, kind, method, wrong, scores, listed, rate, seconds):

@@ -1,4 +1,4 @@
-"""Seconds and memory of `zeroloss audit`: sizes.py ZEROLOSS [OLD] [--most SECONDS]
+"""Seconds and memory of `zeroloss audit`: sizes.py ZEROLOSS [OLD] [--most SECONDS] [--sizes N ..] [--classes K ..]
 
 Draws tables of 20 numbers a sample, K classes around centres of their own, 5 % of the labels replaced by another class,
 and audits each once, the programs in turn; prints a markdown table with seconds of the clock, gigabytes, and the labels
@@ -58,7 +58,8 @@ def run(program, path, most):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("programs", nargs="+")
+    parser.add_argument("now")
+    parser.add_argument("before", nargs="?")
     parser.add_argument("--most", type=float, default=600)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--classes", type=int, nargs="+", default=CLASSES)
@@ -72,8 +73,9 @@ def main():
                 if 4 * classes > n:
                     continue
                 wrong = draw(path, n, classes)
-                for which, program in zip(("now", "before"), options.programs, strict=False):
-                    if (which, classes) in ended:
+                for which in ("now", "before"):
+                    program = getattr(options, which)
+                    if program is None or (which, classes) in ended:
                         continue
                     found, problem = run(program, path, options.most)
                     if found is None:

@@ -67,7 +67,7 @@ std::optional<std::uint64_t> one_number(const std::string& path, const Column* c
 }
 
 Decisions read_decisions(const std::string& path, const Dataset& data) {
-  const DataTable table = read_csv(file_bytes(path), {.header = true});
+  const DataTable table = read_csv(file_bytes(path), {.header = true, .may_be_empty = true});
   const Column *samples = column_called(table, "sample"), *said = column_called(table, "decision"),
                *labels = column_called(table, "label");
   if (samples == nullptr || said == nullptr)
@@ -87,7 +87,8 @@ Decisions read_decisions(const std::string& path, const Dataset& data) {
     const std::string label = sample(data, at->second).label;
     if (labels != nullptr && !same_label(std::string(labels->cells[r]), label))
       throw DataError(
-          fmt::format("{}: the label of sample {} is {} there and {} in {}: it was decided on other labels",
+          fmt::format("{}: the label of sample {} is {} there and {} in {}: it was decided on other labels: "
+                      "take the row out",
                       path, name, excerpt(std::string(labels->cells[r])), excerpt(label), data.name));
     const auto wrong = wrong_by(path, name, std::string(said->cells[r]));
     if (!wrong)

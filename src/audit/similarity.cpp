@@ -79,6 +79,14 @@ double score_of(double x, const std::vector<double>& values, const std::vector<d
   return scores[k - 1] + share * (scores[k] - scores[k - 1]);
 }
 
+// Of all that follows of so many samples, where it is minutes: a processor's thread does some 1.1e10 of the
+// n^3/2 multiply-adds a second.
+std::string minutes_beforehand(Index n) {
+  const double seconds = std::pow(static_cast<double>(n), 3) / 2 / (1.1e10 * thread_count());
+  if (seconds < 90) return {};
+  return fmt::format("some {:.0f} min; `inducing=4000` is less", std::ceil(seconds / 60));
+}
+
 }  // namespace
 
 Inputs Inputs::rows(Index begin, Index end) const {
@@ -258,14 +266,6 @@ Nearest nobody(Index n) {
 void join(Nearest& all, const Nearest& more) {
   for (std::size_t i = 0; i < more.index.size(); ++i)
     offer(all, static_cast<Index>(i), more.index[i], more.distance[i]);
-}
-
-// Of all that follows of so many samples, where it is minutes: a processor's thread does some 1.1e10 of the
-// n^3/2 multiply-adds a second.
-static std::string minutes_beforehand(Index n) {
-  const double seconds = std::pow(static_cast<double>(n), 3) / 2 / (1.1e10 * thread_count());
-  if (seconds < 90) return {};
-  return fmt::format("some {:.0f} min in all; `inducing=4000` is shorter", std::ceil(seconds / 60));
 }
 
 Packed<double> similarities(const Similarity& similarity, const Features& A, Nearest* nearest,

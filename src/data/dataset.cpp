@@ -10,6 +10,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "data/choose.hpp"
 #include "linalg/centered_row.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
@@ -88,23 +89,36 @@ void require_targets(const Dataset& data, const char* who) {
                                   : "name a column with `target`"));
 }
 
-std::vector<Index> common_records(const std::vector<std::vector<Index>>& lists) {
+CommonRecords common_records(const std::string& source, const std::vector<std::vector<Index>>& lists,
+                             const ReadOptions& options) {
   std::map<Index, std::size_t> times;
   for (const auto& list : lists)
     for (const Index record : list) ++times[record];
-  std::vector<Index> common;
+  CommonRecords common;
   if (!lists.empty())
-    std::ranges::copy_if(lists.front(), std::back_inserter(common),
+    std::ranges::copy_if(lists.front(), std::back_inserter(common.records),
                          [&](Index record) { return times[record] == lists.size(); });
+  if (common.records.empty()) throw DataError(source + ": no record has all of the targets");
+  common.others = std::ssize(times) - std::ssize(common.records);
+  internal::keep(common.records, source, options.n, options.shuffle, options.seed, options.classes);
   return common;
 }
 
-void keep_records(Dataset& data, const std::vector<Index>& records, const std::string& which) {
-  if (records == data.records) return;
+std::vector<Index> places_of(const std::vector<Index>& records, const std::vector<Index>& list) {
   std::map<Index, Index> places;
-  for (Index i = 0; i < std::ssize(data.records); ++i) places[data.records[static_cast<std::size_t>(i)]] = i;
+  for (std::size_t i = 0; i < list.size(); ++i) places[list[i]] = static_cast<Index>(i);
   std::vector<Index> rows;
+  rows.reserve(records.size());
   for (const Index record : records) rows.push_back(places.at(record));
+  return rows;
+}
+
+void keep_records(Dataset& data, const CommonRecords& common) {
+  if (common.others > 0)
+    data.remarks.push_back(
+        fmt::format("left out: {} without one of the targets", count(common.others, "record", "records")));
+  if (common.records == data.records) return;
+  const std::vector<Index> rows = places_of(common.records, data.records);
   for (RowMatrix* all : {&data.X, &data.embedding, &data.probabilities})
     if (all->rows() > 0) *all = RowMatrix((*all)(rows, Eigen::all));
   if (data.y.size() > 0) data.y = Vector(data.y(rows));
@@ -114,17 +128,15 @@ void keep_records(Dataset& data, const std::vector<Index>& records, const std::s
     for (const Index row : rows) ids.push_back(data.ids[static_cast<std::size_t>(row)]);
     data.ids = std::move(ids);
   }
-  data.remarks.push_back(fmt::format(
-      "left out: {} {}", count(std::ssize(data.records) - std::ssize(records), "record", "records"), which));
-  data.records = records;
+  data.records = common.records;
 }
 
-Dataset joined_targets(std::vector<Dataset> of_each) {
+Dataset joined_targets(std::vector<Dataset> of_each, const ReadOptions& options) {
   if (of_each.empty()) throw std::invalid_argument("joined_targets: there is none");
   std::vector<std::vector<Index>> records;
   for (const Dataset& one : of_each) records.push_back(one.records);
-  const std::vector<Index> common = common_records(records);
-  for (Dataset& one : of_each) keep_records(one, common, "without one of the targets");
+  const CommonRecords common = common_records(of_each.front().name, records, options);
+  for (Dataset& one : of_each) keep_records(one, common);
   Dataset& first = of_each.front();
   Matrix targets(first.n(), std::ssize(of_each));
   std::vector<std::string> names;

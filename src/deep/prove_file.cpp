@@ -203,9 +203,10 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
     r.remarks.push_back(std::move(said));
   if (!proof.whole) p.sharpening = 0;  // outputs would not be multiplied as the weights are
   if (graph.engine)
-    r.remarks.push_back(
-        fmt::format("labels and margins are computed by {}{}", graph.engine->name(),
-                    graph.single ? "; what float32 may change is not: leave out `device`" : ""));
+    r.remarks.push_back(fmt::format("labels and margins are computed by {}{}", graph.engine->name(),
+                                    graph.single && options.execution == "exact"
+                                        ? "; what float32 may change is not: leave out `device`"
+                                        : ""));
   r.network = fmt::format("{}, {}", graph.description, count(K, "output", "outputs"));
   r.n = data.n();
   r.d = X.cols();
@@ -314,17 +315,17 @@ void ask(const ReadNetwork& was_read, NetworkOutputs its, const Dataset& data, c
   r.conclusion = conclusion_of(r, data.task);
 }
 
-}  // namespace
-
-// Whether float32 is of no use to many samples, as that of deep networks: of a few no digit of an output is
-// known. The others would take as long as all that is said of them.
-static bool no_digit_in_single(const GraphNetwork& graph, const RowMatrix& X, Progress& progress) {
+// Whether float32 is of no use to many samples, as that of deep networks: of a few no output is known to be
+// nearer than the largest of all is to 0. The others would take as long as all that is said of them.
+bool no_digit_in_single(const GraphNetwork& graph, const RowMatrix& X, Progress& progress) {
   constexpr Index kFew = 32, kMany = 20 * kFew;
   if (X.rows() < kMany) return false;
   const RowMatrix some = X(Eigen::seqN(0, kFew, X.rows() / kFew), Eigen::all);
   const GraphOutputs few = enclosed_outputs(graph, some, "float32", progress);
-  return (few.error.array() >= few.f.array().abs()).all();
+  return few.error.minCoeff<Eigen::PropagateNaN>() > few.f.cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
 }
+
+}  // namespace
 
 VerifiedOutputs internal::completed(const GraphNetwork& graph, const NetworkOutputs& network,
                                     const RowMatrix& X, GraphOutputs found, Progress& progress) {

@@ -98,10 +98,10 @@ class StepList {
     if (steps_.empty()) put({.op = Step::Op::take, .size = inputs_});  // the point itself
     return std::move(steps_);
   }
-  /// Gives a linear map a bias, if it is the last and has none.
+  /// Gives a linear map a bias, if it is the last and has none. A mask is no bias.
   bool add_bias(Index step, const Vector& b) {
     if (step < 0 || step != last() || steps_.back().op != Step::Op::affine || steps_.back().b.size() > 0 ||
-        size(step) != b.size())
+        size(step) != b.size() || !b.allFinite())
       return false;
     steps_.back().b = b;
     return true;

@@ -198,7 +198,7 @@ void solve(const Packed<double>& L, Eigen::Ref<Matrix> B) {
 }
 
 Vector inverse_diagonal(const Packed<double>& L, Progress& progress) {
-  constexpr Index kAtOnce = 16;  // strips
+  const Index at_once = std::max<Index>(4, 2 * thread_count());  // strips between reports
   const Index n = L.n(), n1 = L.n1(), n2 = L.n2(), ld = L.stride();
   std::vector<Range> strips;  // none reaches from A11 into A22
   for (const Range part : {Range{0, n1}, Range{n1, n2}})
@@ -222,8 +222,8 @@ Vector inverse_diagonal(const Packed<double>& L, Progress& progress) {
     }
     diagonal.segment(j, w) = Z.colwise().squaredNorm();
   };
-  for (Index first = 0; first < std::ssize(strips); first += kAtOnce) {
-    const Index end = std::min<Index>(std::ssize(strips), first + kAtOnce);
+  for (Index first = 0; first < std::ssize(strips); first += at_once) {
+    const Index end = std::min<Index>(std::ssize(strips), first + at_once);
     parallel_for(end - first, [&](Index k) { strip(strips[static_cast<std::size_t>(first + k)]); });
     double done = 0;
     for (Index k = first; k < end; ++k) {

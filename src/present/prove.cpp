@@ -45,8 +45,9 @@ void tell_labels(const ProvedNetwork& p, Facts& fact) {
 
 // What a runtime makes of a file in float32, at the points rounded to it.
 std::string in_single(const ProvedNetwork& p, bool classes, const std::string& behind) {
-  if (!std::isfinite(p.single_error)) return "no digit of the outputs is known";
-  const std::string off = fmt::format("outputs may be off by {}", above(p.single_error, 3));
+  const std::string off = std::isfinite(p.single_error)
+                              ? fmt::format("outputs may be off by {}", above(p.single_error, 3))
+                              : "of some samples, or all, no bound is known";
   if (!classes) return off;
   std::string before;  // what stands behind the outputs and keeps their order but for rounding
   for (const char* op : {"Sigmoid", "Softmax"})

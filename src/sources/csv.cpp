@@ -104,9 +104,9 @@ class Records {
   /// Whether the first line, taken for counts of what follows, was none.
   bool miscounted() const { return counts_ && counts_->n != table_.n(); }
 
-  DataTable table() && {
+  DataTable table(bool may_be_empty) && {
     if (table_.columns.empty()) throw DataError(table_.name + ": is empty; expected a table");
-    if (table_.n() == 0) throw DataError(table_.name + ": has a header line but no records");
+    if (table_.n() == 0 && !may_be_empty) throw DataError(table_.name + ": has a header line but no records");
     return std::move(table_);
   }
 
@@ -214,7 +214,7 @@ DataTable read_csv(const Bytes& bytes, const CsvForm& form) {
   char separates = read(counted);
   const bool miscounted = counted.miscounted();
   if (miscounted) separates = read(plain);
-  DataTable table = std::move(miscounted ? plain : counted).table();
+  DataTable table = std::move(miscounted ? plain : counted).table(form.may_be_empty);
   table.comma_separates = separates == ',';
   if (blanks) table.remarks.emplace_back("columns: blanks separate them");
   take_as_missing(table, form.na_values);

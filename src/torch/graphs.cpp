@@ -96,17 +96,25 @@ class Evaluator {
   Evaluator(const std::vector<Step>& steps, Index d, const torch::Device& device)
       : steps_(steps), d_(d), device_(device), maps_(steps.size()), picked_(steps.size()) {
     last_.assign(steps.size() + 1, -1);  // of the point first
-    double there = number_of(d);
     for (Index s = 0; s < std::ssize(steps); ++s) {
       const Step& step = steps[static_cast<std::size_t>(s)];
       if (step.op != Step::Op::constant && step.op != Step::Op::take) used(s - 1, s);
       if (takes_other(step.op)) used(step.step, s);
-      // What windows see, its sizes and its errors beside all that may be there.
-      const double seen = 4 * number_of(std::max<Index>(std::ssize(step.places), step.size));
-      most_ = std::max(most_, there + seen + 6 * number_of(step.size));
-      there += 2 * number_of(step.size);
     }
     used(std::ssize(steps) - 1, std::ssize(steps));
+    const auto numbers = [&](Index s) {
+      return 2 * number_of(s < 0 ? d : steps[static_cast<std::size_t>(s)].size);
+    };
+    double there = numbers(-1);
+    for (Index s = 0; s < std::ssize(steps); ++s) {
+      const Step& step = steps[static_cast<std::size_t>(s)];
+      // What windows see, its sizes and its errors beside all that is there.
+      const double seen = 4 * number_of(std::max<Index>(std::ssize(step.places), step.size));
+      most_ = std::max(most_, there + seen + 6 * number_of(step.size));
+      there += numbers(s);
+      for (Index old = -1; old < s; ++old)
+        if (last_[static_cast<std::size_t>(old + 1)] == s) there -= numbers(old);
+    }
   }
 
   /// Numbers of a sample that are there together, at most.
@@ -338,12 +346,16 @@ class Evaluator {
   static Balls over(const Balls& x, const Balls& y) {
     const Tensor h = x.h / y.h;
     const Tensor room = y.e.defined() ? (y.h.abs() - y.e) * kDown : y.h.abs();
-    Tensor came = torch::zeros_like(h), known = torch::zeros_like(x.eps);
-    if (x.e.defined()) came += x.e, known = known + x.eps;
-    if (y.e.defined()) came += h.abs() * y.e, known = known + largest(h) * y.eps;
-    const Tensor e = came / room * kUp + h.abs() * (2 * u) + 2 * kTiny;
     const Tensor least = at::where(room.gt(0), room, 0.0).amin(0);
-    const Tensor of_all = at::where(least.gt(0), known / least * kUp, kInfinity);
+    // Quotients first: what vanishes in a product would be divided by `room` afterwards.
+    Tensor came = torch::zeros_like(h), known = torch::zeros_like(x.eps);
+    if (x.e.defined()) came += x.e / room + kTiny, known = known + x.eps / least;
+    if (y.e.defined()) {
+      came += (h.abs() + kTiny) * (y.e / room + kTiny);
+      known = known + (largest(h) + kTiny) * (y.eps / least + kTiny);
+    }
+    const Tensor e = came * kUp + h.abs() * (2 * u) + 2 * kTiny;
+    const Tensor of_all = at::where(least.gt(0), known * kUp, kInfinity);
     return settled(h, at::where(room.gt(0), e * kUp, kInfinity), rounded_once(of_all + u * lengths(h), h));
   }
 

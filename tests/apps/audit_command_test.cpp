@@ -260,17 +260,15 @@ TEST_F(AuditCommand, Requirements) {
   refused({"audit", bad, "--require", "issues<=x"}, {"issues<=x", "no-issues"});
 }
 
-// The commands of the page on continuous integration, on a table whose wrong label somebody has looked at.
-TEST_F(AuditCommand, ThePageOnContinuousIntegrationIsTrue) {
+// The audits of the page on continuous integration, on a table whose wrong label somebody has looked at.
+TEST_F(AuditCommand, AsThePageOnContinuousIntegrationHasIt) {
   std::ifstream page(ZEROLOSS_SOURCE_DIR "/docs/guide/ci.md");
   std::vector<Arguments> commands;
   for (std::string line; std::getline(page, line);) {
     const std::size_t at = line.find("zeroloss audit data/labels.csv");
     if (at == std::string::npos) continue;
     std::string command = line.substr(at + 9);
-    for (const std::string shell : {"'", " || true"})
-      for (std::size_t found = 0; (found = command.find(shell)) != std::string::npos;)
-        command.replace(found, shell.size(), "");
+    std::erase(command, '\'');  // the shell's
     std::istringstream words(command);
     commands.emplace_back();
     for (std::string word; words >> word;)
@@ -278,7 +276,7 @@ TEST_F(AuditCommand, ThePageOnContinuousIntegrationIsTrue) {
   }
   ASSERT_EQ(commands.size(), 3U);
   fs::rename(table("bad.csv", true), path("labels.csv"));
-  write("decisions.csv", "sample,decision\n");
+  write("decisions.csv", "sample,decision\n");  // as the page has it at first
   for (const Arguments& command : commands) {
     const Outcome outcome = zeroloss(command);
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;

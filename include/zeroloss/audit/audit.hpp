@@ -254,8 +254,7 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"drawn", "Samples to look at, drawn at random, if that was asked."}, r.drawn);
   visit(Field{"accepted", "Labels that people had looked at and kept, which are not named again."},
         r.accepted);
-  visit(Field{"reasoned",
-              "Of `issues` so many, from the first on, have samples that speak for and against them."},
+  visit(Field{"reasoned", "How many of `issues`, from the first on, have samples for and against them."},
         r.reasoned);
   visit(Field{"checked", "Samples that people had looked at."}, r.checked);
   visit(Field{"checked_wrong", "Wrong labels among them."}, r.checked_wrong);

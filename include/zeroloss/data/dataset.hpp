@@ -224,15 +224,24 @@ RowMatrix rows_of_records(const Dataset& data, const RowMatrix& all, const std::
 /// Throws DataError, which says how targets are named, if there are none; `who` needs them.
 void require_targets(const Dataset& data, const char* who);
 
-/// Those records of the first list that all have, in its order.
-std::vector<Index> common_records(const std::vector<std::vector<Index>>& lists);
-/// Leaves out all other points, and says so in a remark: "left out: 3 records `which`". Each of `records` is
-/// one of the data's.
-void keep_records(Dataset& data, const std::vector<Index>& records, const std::string& which);
+/// Of several readings of a source, each without the records that lack a target of its own.
+struct CommonRecords {
+  std::vector<Index> records;  ///< those that all have, in the order of the first
+  Index others = 0;            ///< that some have
+};
+/// Of these those that `n`, `shuffle` and `seed` keep. Throws DataError, naming the source, where there are
+/// none, or fewer than n.
+CommonRecords common_records(const std::string& source, const std::vector<std::vector<Index>>& lists,
+                             const ReadOptions& options = {});
+/// Where these are in a list that has all of them.
+std::vector<Index> places_of(const std::vector<Index>& records, const std::vector<Index>& list);
+/// Leaves out all other points in memory, and says in a remark how many records lack one of the targets.
+/// Classes keep their names.
+void keep_records(Dataset& data, const CommonRecords& common);
 
 /// The first of data sets that differ in their target, of numbers, with the targets of all, at the records
-/// that all have. Throws DataError where a target is no number.
-Dataset joined_targets(std::vector<Dataset> of_each);
+/// that common_records() gives. Throws DataError where a target is no number.
+Dataset joined_targets(std::vector<Dataset> of_each, const ReadOptions& options = {});
 
 /// unit_rows() of its points. Throws DataError naming the records whose row is c, std::invalid_argument for a
 /// center of another size.
