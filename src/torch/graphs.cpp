@@ -240,7 +240,7 @@ class Evaluator {
       case Step::Op::scale:
         return scale(x, step.by);
       case Step::Op::activation:
-        if (step.name == "relu") return relu(x);
+        if (step.name == "relu" || (step.name == "leaky_relu" && step.by == 0)) return relu(x);
         if (step.name == "leaky_relu") return leaky_relu(x, step.by);
         refuse(step.name);
       case Step::Op::function:
@@ -381,9 +381,10 @@ class Evaluator {
   static Balls leaky_relu(const Balls& x, double slope) {
     const Tensor h = at::where(x.h.ge(0), x.h, x.h * slope);
     const double low = std::abs(slope), most = std::max(1.0, low);
-    Tensor e = (x.h.abs() * (u * low)).add_(kTiny);
-    if (x.e.defined()) e += x.e * most;
-    return settled(h, e * kUp, rounded_once(x.eps * most, x.h * low));
+    const Tensor came = errors(x), above = (x.h - came).ge(0);  // surely above 0, or below
+    const Tensor steep = at::where((x.h + came).le(0), at::full_like(x.h, low), most);
+    const Tensor e = at::where(above, came, (came * steep).add_((x.h.abs() * (u * low)).add_(kTiny)) * kUp);
+    return settled(h, e, rounded_once(x.eps * most, x.h * low));
   }
 
   // |sqrt(a) - sqrt(b)| = |a - b|/(sqrt(a) + sqrt(b))

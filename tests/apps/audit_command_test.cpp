@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -254,7 +255,7 @@ TEST_F(AuditCommand, Requirements) {
   EXPECT_EQ(zeroloss({"audit", bad, "--target", "kind", "--require", "issues<=1"}).exit_code, 0);
   const Outcome named = zeroloss({"audit", bad, "--target", "kind", "--require", "issues<=0"});
   EXPECT_EQ(named.exit_code, 1);
-  EXPECT_NE(named.err.find("sample 20 (label "), std::string::npos) << named.err;
+  EXPECT_NE(named.err.find("sample 20 's20' (label "), std::string::npos) << named.err;
   refused({"audit", bad, "--require", "noise<=2"}, {"noise<=2", "no-issues"});
   refused({"audit", bad, "--require", "issues<=-1"}, {"issues<=-1", "no-issues"});
   refused({"audit", bad, "--require", "issues<=x"}, {"issues<=x", "no-issues"});
@@ -275,7 +276,7 @@ TEST_F(AuditCommand, AsThePageOnContinuousIntegrationHasIt) {
       commands.back().push_back(word.starts_with("data/") ? path(word.substr(5)) : word);
   }
   ASSERT_EQ(commands.size(), 3U);
-  fs::rename(table("bad.csv", true), path("labels.csv"));
+  std::filesystem::rename(table("bad.csv", true), path("labels.csv"));
   write("decisions.csv", "sample,decision\n");  // as the page has it at first
   for (const Arguments& command : commands) {
     const Outcome outcome = zeroloss(command);
