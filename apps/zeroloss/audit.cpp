@@ -216,12 +216,11 @@ void add_audit(Command& command, Session& session) {
   add_targets(command, o.targets,
               "csv: columns that are targets, each judged by all but these, with one kernel [none]");
   command
-      .option(
-          "--require", o.require,
-          "Exit with 1 unless this holds: issues<=N (so many labels are more likely wrong than right, which "
-          "are named), no-issues (none is), or "
-          "noise<=x for the estimated fraction of wrong "
-          "labels [none]")
+      .option("--require", o.require,
+              "Exit with 1 unless this holds: issues<=N (at most so many labels are more likely wrong than "
+              "right, "
+              "or wrong by --checked; they are named), no-issues (none is), or noise<=x for the estimated "
+              "fraction of wrong labels; of each of --targets [none]")
       .check(check_audit_property, "PROPERTY")
       .repeated();
   command.group("Other models")

@@ -79,8 +79,8 @@ double score_of(double x, const std::vector<double>& values, const std::vector<d
   return scores[k - 1] + share * (scores[k] - scores[k - 1]);
 }
 
-// Of all that follows of so many samples, where it is minutes: a processor's thread does some 1.1e10 of the
-// n^3/2 multiply-adds a second.
+// An estimate of all that follows of so many samples, where it is minutes: a thread of an AMD EPYC did
+// 1.1e10 of the n^3/2 multiply-adds a second.
 std::string minutes_beforehand(Index n) {
   const double seconds = std::pow(static_cast<double>(n), 3) / 2 / (1.1e10 * thread_count());
   if (seconds < 90) return {};

@@ -135,13 +135,17 @@ Dataset joined_targets(std::vector<Dataset> of_each, const ReadOptions& options)
   if (of_each.empty()) throw std::invalid_argument("joined_targets: there is none");
   std::vector<std::vector<Index>> records;
   for (const Dataset& one : of_each) records.push_back(one.records);
-  const CommonRecords common = common_records(of_each.front().name, records, options);
-  for (Dataset& one : of_each) keep_records(one, common);
+  const bool known = !of_each.front().records.empty();  // else these are points made by hand
+  if (known) {
+    const CommonRecords common = common_records(of_each.front().name, records, options);
+    for (Dataset& one : of_each) keep_records(one, common);
+  }
   Dataset& first = of_each.front();
   Matrix targets(first.n(), std::ssize(of_each));
   std::vector<std::string> names;
   for (std::size_t k = 0; k < of_each.size(); ++k) {
     const Dataset& one = of_each[k];
+    if (one.n() != first.n()) fail(one, "it has another number of points than the first");
     if (one.task != Task::regression) fail(one, fmt::format("target {} is no number", one.target_name));
     targets.col(static_cast<Index>(k)) = one.y;
     names.push_back(one.target_name);

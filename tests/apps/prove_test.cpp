@@ -105,6 +105,9 @@ TEST_F(ProveCommand, SeveralTargetsAreThoseOfTheOutputs) {
   refused({table, "--targets", "u"}, "points have 5 features");
   refused({table, "--targets", "u,u"}, "has 'u' twice");
   refused({table, "--targets", "u,v", "--target", "u"}, "exclude each other");
+  std::ofstream(folder / "never.csv") << "a,u,b,c,v,d\n1,2,3,4,,5\n2,,4,5,6,7\n5,1,2,2,,3\n";
+  refused({(folder / "never.csv").string(), "--targets", "u,v", "--features", "a,b,c,d"},
+          "no record has all of the targets");
   // A record that lacks one of them is left out, which is said.
   const Outcome fewer = zeroloss(
       {"prove", network, (folder / "holes.csv").string(), "--targets", "u,v", "--features", "a,b,c,d"});
