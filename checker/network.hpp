@@ -45,7 +45,7 @@ class Network {
 
   std::string where_;
   std::vector<Node> nodes_;
-  // Of each output, the point's first: the last node that may take it. The point stays to the end.
+  // The last node that may take each output, that of the point first, which stays to the end.
   std::vector<std::size_t> last_;
 };
 

@@ -53,7 +53,7 @@ inline bool holds(double x, const Rounding& r) {
                        static_cast<double>(static_cast<float>(x)) == x && (x == 0 || std::abs(x) >= r.lost));
 }
 
-/// What is masked: minus infinity itself, of any arithmetic.
+/// Whether a is minus infinity itself, in any arithmetic, as masks have it.
 inline bool is_masked(Ball a) { return a.h == -std::numeric_limits<double>::infinity() && a.e == 0; }
 
 inline Ball add(Ball a, Ball b, const Rounding& r) {

@@ -363,7 +363,7 @@ class GraphSteps {
 
   // ---- linear maps ----
 
-  // Of the map of a node, as it was evaluated.
+  // Returns the norm of a node's map that its evaluation found; -1 where it found none.
   double norm_of(const OnnxNode& node) const {
     const auto found = memory_.norms.find(&node);
     return found == memory_.norms.end() ? -1 : found->second;

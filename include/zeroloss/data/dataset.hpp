@@ -224,13 +224,13 @@ RowMatrix rows_of_records(const Dataset& data, const RowMatrix& all, const std::
 /// Throws DataError, which says how targets are named, if there are none; `who` needs them.
 void require_targets(const Dataset& data, const char* who);
 
-/// Of several readings of a source, each without the records that lack a target of its own.
+/// Records that several readings of a source have, each reading without those that lack its own target.
 struct CommonRecords {
   std::vector<Index> records;  ///< those that all have, in the order of the first
   Index others = 0;            ///< that some have
 };
-/// Of these those that `n`, `shuffle` and `seed` keep. Throws DataError, naming the source, where there are
-/// none, or fewer than n.
+/// Finds them, and keeps those that `n`, `shuffle` and `seed` ask for. Throws DataError, naming the source,
+/// where there are none, or fewer than n.
 CommonRecords common_records(const std::string& source, const std::vector<std::vector<Index>>& lists,
                              const ReadOptions& options = {});
 /// Where these are in a list that has all of them.

@@ -471,7 +471,7 @@ std::vector<Value> tile(const Call& call) {
   return {moved(x, std::move(shape), from)};
 }
 
-// What is above, or below, a diagonal of matrices in the last two axes; 0 elsewhere.
+// Keeps what is above, or below, a diagonal of matrices in the last two axes; the rest becomes 0.
 std::vector<Value> trilu(const Call& call) {
   const Value& x = call.input(0);
   if (x.shape.size() < 2) call.refuse("its input is no matrix");
