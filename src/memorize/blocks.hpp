@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+
 #include "zeroloss/base/matrix.hpp"
 
 /// The inner loops of the memoriser, vectorised over points. A tile of points is stored component by
@@ -35,5 +37,17 @@ void output(const Layer<T>& layer, const T* h, Index count, T* y, T* scratch);
 /// is Z[j stride + i]. `count` is a multiple of kPoints.
 void largest_products(const double* U, Index rows, Index cols, const double* Z, Index stride, Index count,
                       double* largest);
+
+/// Blocks as `screen` sees them: floats, which need not be exact.
+struct Screen {
+  Index width, blocks;         ///< k, l
+  const float *U, *s, *norms;  ///< l k x k, l k, l k
+};
+
+/// awake(j, i) for every block j and point i of the tile with <u_a, h_i> + s_a + norm_a reach_i >= 0, or NaN,
+/// for a row a of the block: block by block, those of a block in the order of points. `awake` may change
+/// component by component what is in h (k x count) and reach (count) of its point.
+void screen(const Screen& network, Index count, const float* h, const float* reach,
+            const std::function<void(Index block, Index point)>& awake);
 
 }  // namespace zeroloss::internal::blocks

@@ -157,6 +157,39 @@ void LargestProducts(const double* U, Index rows, Index cols, const double* Z, I
         std::max(largest[a], *std::max_element(best.begin() + a * lanes, best.begin() + (a + 1) * lanes));
 }
 
+// Whether a row of the block may wake for one of two vectors of points; the largest value of each point to
+// `top`.
+HWY_INLINE bool may_wake(const float* U, const float* s, const float* norms, Index k, const float* h,
+                         Index stride, const float* reach, float* top) {
+  const Lanes<float> d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const auto reach_low = hn::LoadU(d, reach), reach_high = hn::LoadU(d, reach + lanes);
+  auto top_low = hn::Set(d, -std::numeric_limits<float>::infinity()), top_high = top_low;
+  products(U, k, k, h, stride, [&](Index a, auto low, auto high) HWY_ATTR {
+    const auto shift = hn::Set(d, s[a]), norm = hn::Set(d, norms[a]);
+    top_low = hn::Max(top_low, hn::MulAdd(norm, reach_low, hn::Add(low, shift)));
+    top_high = hn::Max(top_high, hn::MulAdd(norm, reach_high, hn::Add(high, shift)));
+  });
+  const auto zero = hn::Zero(d);
+  if (hn::AllTrue(d, hn::And(hn::Lt(top_low, zero), hn::Lt(top_high, zero)))) return false;
+  hn::StoreU(top_low, d, top);
+  hn::StoreU(top_high, d, top + lanes);
+  return true;
+}
+
+void ScreenFloat(const Screen& network, Index count, const float* h, const float* reach,
+                 const std::function<void(Index block, Index point)>& awake) {
+  const Index k = network.width, pair = 2 * static_cast<Index>(hn::Lanes(Lanes<float>()));
+  float top[kPoints];
+  for (Index j = 0; j < network.blocks; ++j) {
+    const float* U = network.U + j * k * k;
+    for (Index i = 0; i < count; i += pair)
+      if (may_wake(U, network.s + j * k, network.norms + j * k, k, h + i, count, reach + i, top))
+        for (Index lane = 0; lane < pair; ++lane)
+          if (!(top[lane] < 0)) awake(j, i + lane);
+  }
+}
+
 void AffineFloat(const float* U, const float* s, Index rows, Index cols, const float* x, Index count,
                  float* z) {
   Affine(U, s, rows, cols, x, count, z);
@@ -191,6 +224,7 @@ HWY_EXPORT(ResidualDouble);
 HWY_EXPORT(OutputFloat);
 HWY_EXPORT(OutputDouble);
 HWY_EXPORT(LargestProducts);
+HWY_EXPORT(ScreenFloat);
 
 template <>
 void affine(const float* U, const float* s, Index rows, Index cols, const float* x, Index count, float* z) {
@@ -221,6 +255,11 @@ void output(const Layer<double>& layer, const double* h, Index count, double* y,
 void largest_products(const double* U, Index rows, Index cols, const double* Z, Index stride, Index count,
                       double* largest) {
   HWY_DYNAMIC_DISPATCH(LargestProducts)(U, rows, cols, Z, stride, count, largest);
+}
+
+void screen(const Screen& network, Index count, const float* h, const float* reach,
+            const std::function<void(Index block, Index point)>& awake) {
+  HWY_DYNAMIC_DISPATCH(ScreenFloat)(network, count, h, reach, awake);
 }
 
 }  // namespace zeroloss::internal::blocks

@@ -31,12 +31,25 @@ void require_construction_memory(const Memory& memory, Index k) {
                  "try a smaller hidden width (hidden) or fewer points (n)");
 }
 
-// A_0 of N(0, 1) entries times a power of two that brings the longest image to a length near 1, and b_0: the
-// weights of a constant as large as the longest point, or what moves the origin to the mean.
+// A row of A_0 for floats: integers at random columns, times their scales.
+void draw_integers(const ExactWeights& exact, double factor, const Vector& scale, Random& random,
+                   Eigen::Ref<Eigen::RowVectorXd> row) {
+  row.setZero();
+  std::vector<Index> columns = exact.columns;
+  if (exact.chosen < columns.size()) shuffle(columns, random);
+  for (std::size_t c = 0; c < exact.chosen; ++c) {
+    const double size = 1 + static_cast<double>(random.below(static_cast<std::uint64_t>(exact.largest)));
+    row(columns[c]) = (random.below(2) == 0 ? size : -size) * factor * scale(columns[c]);
+  }
+}
+
+// A_0 of N(0, 1) entries, or of integers whose sums floats hold, times a power of two that brings the longest
+// image to a length near 1, and b_0: the weights of a constant as large as the longest point, or what moves
+// the origin to the mean.
 Memorizer draw_first_layer(const Memory& memory, const Origin& origin, Index k) {
   const bool single = memory.single();
   const double length = origin.longest > 0 ? origin.longest : 1;
-  const double factor = 1 / power_of_two_near(length * std::sqrt(static_cast<double>(k)));
+  double factor = 1 / power_of_two_near(length * std::sqrt(static_cast<double>(k)));
   Memorizer network;
   network.precision = memory.options.precision;
   network.task = memory.Y == nullptr ? Task::classification : Task::regression;
@@ -44,14 +57,34 @@ Memorizer draw_first_layer(const Memory& memory, const Origin& origin, Index k) 
   network.encoding = memory.data.encoding;
   network.A_0.resize(k, memory.data.d());
   Random weights(memory.options.seed, Stream::memorizer, kFirstLayer);
-  for (Index i = 0; i < k; ++i)
-    for (Index j = 0; j < memory.data.d(); ++j)
-      network.A_0(i, j) = stored(factor * weights.normal() * memory.scale(j), single);
-  if (origin.mean.size() > 0) network.b_0 = -network.A_0 * origin.mean;
+  Vector mean = origin.mean;
+  if (!memory.exact.columns.empty()) {
+    // Rows of m integers of size w / sqrt(3) are as long as rows of normal numbers, if w sqrt(m / (3 d))
+    // is 1.
+    const double share = static_cast<double>(memory.exact.chosen) / static_cast<double>(memory.data.d());
+    factor /= power_of_two_near(memory.exact.largest * std::sqrt(share / 3));
+    for (Index i = 0; i < k; ++i)
+      draw_integers(memory.exact, factor, memory.scale, weights, network.A_0.row(i));
+    for (Index j = 0; j < mean.size(); ++j)
+      if (const double q = memory.columns.quantum(j); q > 0)
+        mean(j) = (std::floor(mean(j) / q) + 0.5) * q;  // no point is there
+  } else {
+    for (Index i = 0; i < k; ++i)
+      for (Index j = 0; j < memory.data.d(); ++j)
+        network.A_0(i, j) = stored(factor * weights.normal() * memory.scale(j), single);
+  }
+  if (mean.size() > 0) network.b_0 = -network.A_0 * mean;
   if (origin.constant) {
     Random constant(memory.options.seed, Stream::memorizer, kConstant);
     if (network.b_0.size() == 0) network.b_0 = Vector::Zero(k);
-    for (double& b : network.b_0) b += factor * power_of_two_near(length) * constant.normal();
+    const double unit = 1 / power_of_two_near(std::sqrt(static_cast<double>(k)));
+    for (double& b : network.b_0) {
+      const double weight = constant.normal();
+      // A power of two joins exact sums exactly.
+      b += memory.exact.columns.empty()
+               ? factor * power_of_two_near(length) * weight
+               : unit * std::copysign(power_of_two_near(std::max(std::abs(weight), 0x1p-4)), weight);
+    }
   }
   for (double& b : network.b_0) b = stored(b, single);
   return network;

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "memorize/exact_sums.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
 /// One network, of a given hidden width (theory 11).
@@ -15,6 +16,8 @@ struct Memory {
   Vector scale;  ///< d powers of two, which A_0 has taken in
   Index r = 0;
   double largest_target = 0;  ///< largest ||y|| of the real-valued ones
+  Columns columns = {};       ///< of data.X, for float32
+  ExactWeights exact = {};    ///< of the first layer of a float32 network, if there are any
 
   bool single() const { return options.precision == "float32"; }
   bool same_target(Index i, Index j) const {

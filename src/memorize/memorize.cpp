@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include "base/choices.hpp"
 #include "base/clock.hpp"
 #include "linalg/rounding.hpp"
+#include "memorize/balls.hpp"
 #include "memorize/construct.hpp"
 #include "memorize/forward.hpp"
 #include "zeroloss/base/error.hpp"
@@ -108,40 +110,88 @@ double apart(double a, double b) {
   return computed > 0 ? std::nextafter(computed, std::numeric_limits<double>::infinity()) : 0;
 }
 
-/// Every point through the network. Errors are rounded up and what is allowed is rounded down: the outputs
-/// that the network computed are that close.
+/// How far an output may be from a real-valued target, rounded down.
+double allowed_error(const Memory& memory) {
+  const double largest = memory.Y == nullptr ? 1 : memory.Y->cwiseAbs().maxCoeff();
+  return std::nextafter(
+      memory.options.tolerance.value_or(memory.single() ? 1e-3 : 1e-6) * (largest > 0 ? largest : 1), 0);
+}
+
+/// Outputs of a point, each of them within an error of what it is: the largest distance to its target,
+/// rounded up, and whether the point is right.
+struct Judged {
+  double error = std::numeric_limits<double>::infinity();
+  bool right = false;
+};
+Judged judged(const Memory& memory, double allowed, Index row, const Vector& outputs, const Vector& errors) {
+  Judged point;
+  if (!outputs.allFinite() || !errors.allFinite()) return point;
+  const auto from = [&](Index j, double target) {
+    const double center = apart(outputs(j), target);
+    return errors(j) > 0 ? std::nextafter(center + errors(j), std::numeric_limits<double>::infinity())
+                         : center;
+  };
+  point.error = 0;
+  if (memory.Y != nullptr) {
+    for (Index j = 0; j < outputs.size(); ++j)
+      point.error = std::max(point.error, from(j, (*memory.Y)(row, j)));
+    point.right = point.error <= allowed;
+    return point;
+  }
+  const auto label = static_cast<Index>(memory.data.y(row));
+  double others = 0;  // the label's output is positive, too
+  for (Index j = 0; j < outputs.size(); ++j) {
+    point.error = std::max(point.error, from(j, j == label ? 1 : 0));
+    if (j != label)
+      others = std::max(others, from(j, 0) * (outputs(j) > 0 ? 1 : 0) + (outputs(j) > 0 ? 0 : errors(j)));
+  }
+  const double own = errors(label) > 0 ? std::nextafter(outputs(label) - errors(label),
+                                                        -std::numeric_limits<double>::infinity())
+                                       : outputs(label);
+  point.right = own > others;
+  return point;
+}
+
+/// Every point through the network, in its own arithmetic. Errors are rounded up and what is allowed is
+/// rounded down: the outputs that the network computed are that close.
 void verify(const Memory& memory, const Memorizer& network, Progress& progress, MemorizeResult& result) {
   const Index n = memory.data.n();
-  const double largest = memory.Y == nullptr ? 1 : memory.Y->cwiseAbs().maxCoeff();
-  const double allowed = std::nextafter(
-      memory.options.tolerance.value_or(memory.single() ? 1e-3 : 1e-6) * (largest > 0 ? largest : 1), 0);
-  Vector error(n);
-  std::vector<char> right(static_cast<std::size_t>(n));
+  const double allowed = allowed_error(memory);
+  std::vector<Judged> points(static_cast<std::size_t>(n));
+  const Vector none = Vector::Zero(network.outputs());
   each_output(network, memory.data.X, progress, [&](Index first, const Eigen::Ref<const Matrix>& outputs) {
-    for (Index i = 0; i < outputs.rows(); ++i) {
-      const Index row = first + i;
-      Vector off = outputs.row(i).transpose();
-      error(row) = std::numeric_limits<double>::infinity();
-      if (!off.allFinite()) continue;
-      if (memory.Y != nullptr) {
-        error(row) = off.binaryExpr(memory.Y->row(row).transpose(), &apart).maxCoeff();
-        right[static_cast<std::size_t>(row)] = error(row) <= allowed;
-        continue;
-      }
-      double& label = off(static_cast<Index>(memory.data.y(row)));
-      const double own = label;
-      label = 0;
-      right[static_cast<std::size_t>(row)] = own > off.maxCoeff();  // 0 is among them: it is positive, too
-      error(row) = std::max(off.cwiseAbs().maxCoeff(), apart(own, 1));
-    }
+    for (Index i = 0; i < outputs.rows(); ++i)
+      points[static_cast<std::size_t>(first + i)] =
+          judged(memory, allowed, first + i, outputs.row(i).transpose(), none);
   });
   result.correct = 0;
-  result.max_error = error.maxCoeff();
+  result.max_error = std::ranges::max(points, {}, &Judged::error).error;
   for (Index i = 0; i < n; ++i)
-    if (right[static_cast<std::size_t>(i)] != 0)
+    if (points[static_cast<std::size_t>(i)].right)
       ++result.correct;
     else if (result.wrong.size() < kWrongShown)
       result.wrong.push_back(sample(memory.data, i));
+}
+
+/// The same with all errors counted: what is right however the network is evaluated.
+void prove(const Memory& memory, const Memorizer& network, Progress& progress, MemorizeResult& result) {
+  const double allowed = allowed_error(memory);
+  std::atomic<Index> exact = 0, own = 0;
+  Vector error(memory.data.n());
+  each_ball(network, memory.data.X, progress, [&](const OutputBalls& balls) {
+    for (Index i = 0; i < balls.centers.rows(); ++i) {
+      const auto point = [&](Execution e) {
+        return judged(memory, allowed, balls.first + i, balls.centers.row(i).transpose(),
+                      balls.errors[e].row(i).transpose());
+      };
+      const Judged real = point(kExact);
+      error(balls.first + i) = real.error;
+      if (real.right) ++exact;
+      if (point(kOwn).right) ++own;
+    }
+  });
+  result.proved_exact = exact, result.proved_any_order = own;
+  result.proved_error = error.maxCoeff();
 }
 
 std::string short_count(Index count) {
@@ -149,16 +199,27 @@ std::string short_count(Index count) {
   return x >= 1e6 ? decimal(x / 1e6, 3) + " M" : x >= 1e4 ? decimal(x / 1e3, 3) + " k" : with_commas(count);
 }
 
+/// By what a network is known to be right.
+std::string how_known(const MemorizeResult& r, const std::string& precision) {
+  if (r.proved_exact == r.n && r.proved_any_order == r.n)
+    return fmt::format("proved in exact arithmetic and in {}, sums in any order", precision);
+  std::string known = fmt::format("checked by a forward pass in {}", precision);
+  if (r.proved_exact > 0)
+    known += fmt::format("; proved in exact arithmetic for {}, in {} with sums in any order for {}",
+                         with_commas(r.proved_exact), precision, with_commas(r.proved_any_order));
+  return known;
+}
+
 /// The answer in a sentence; `failure` says why there is no network, or is empty.
 std::string conclude(const MemorizeResult& r, const Memory& memory, const std::string& failure) {
   const std::string& precision = memory.options.precision;
   if (r.status == MemorizeStatus::memorized)
     return fmt::format(
-        "{} memorised{} by {} residual block{} of width {} ({} parameters), checked by a forward pass in "
-        "{}{}",
+        "{} memorised{} by {} residual block{} of width {} ({} parameters), {}{}",
         r.n == 1 ? "the point is" : fmt::format("every one of {} points is", with_commas(r.n)),
         memory.Y == nullptr ? "" : " to within " + decimal(r.max_error, 2, Rounding::up),
-        with_commas(r.blocks), r.blocks == 1 ? "" : "s", r.hidden, short_count(r.parameters), precision,
+        with_commas(r.blocks), r.blocks == 1 ? "" : "s", r.hidden, short_count(r.parameters),
+        how_known(r, precision),
         memory.Y == nullptr && r.max_error > 0.5
             ? fmt::format(" (the label's output is the largest, but outputs are off by up to {})",
                           decimal(r.max_error, 2, Rounding::up))
@@ -193,6 +254,8 @@ bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress&
   result.block_margins.clear();
   result.correct = 0;
   result.max_error = std::numeric_limits<double>::infinity();
+  result.proved_exact = result.proved_any_order = 0;
+  result.proved_error = std::numeric_limits<double>::infinity();
   result.wrong.clear();
   result.network.reset();
   result.tried.push_back({hidden, origin.name, built.min_margin, -1});
@@ -200,6 +263,7 @@ bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress&
   if (built.failure.empty() && built.min_margin >= result.margin) {
     const auto verifying = Clock::now();
     verify(memory, built.network, progress, result);
+    if (result.correct == result.n) prove(memory, built.network, progress, result);
     result.verify_s += seconds_since(verifying);
     result.network = std::move(built.network);
     result.block_margins = std::move(built.block_margins);
@@ -246,6 +310,10 @@ MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOpti
   const auto start = Clock::now();
   Memory memory{data, Y, options, scales(data, options), Y == nullptr ? data.classes() : Y->cols()};
   if (Y != nullptr) memory.largest_target = lengths(*Y).maxCoeff();
+  if (memory.single() && options.construction != "paper") {
+    memory.columns = columns_of(data.X);
+    memory.exact = exact_weights(memory.columns, memory.scale);
+  }
   require_in_range(data, options.precision, memory.largest_target, "targets");
   MemorizeResult result;
   result.n = data.n(), result.d = data.d(), result.r = memory.r;

@@ -35,6 +35,9 @@ std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
     fact("smallest margin", short_number(r.min_margin, Rounding::down) + pair_text(r));
     fact("right", fmt::format("{} of {}, by a forward pass in {}", with_commas(r.correct), with_commas(r.n),
                               options.precision));
+    fact("proved right",
+         fmt::format("{} in exact arithmetic, {} in {} with sums in any order", with_commas(r.proved_exact),
+                     with_commas(r.proved_any_order), options.precision));
     fact("largest error", fmt::format("{} of an output", short_number(r.max_error, Rounding::up)));
   }
   return fact.text();

@@ -30,7 +30,7 @@ TEST_F(MemorizeCommand, ConclusionComesFirst) {
   EXPECT_EQ(heading.rfind("digits: 1,797 points, 64 features, 10 classes", 0), 0u) << heading;
   EXPECT_EQ(conclusion,
             "every one of 1,797 points is memorised by 225 residual blocks of width 8 (31.3 k parameters), "
-            "checked by a forward pass in float64");
+            "proved in exact arithmetic and in float64, sums in any order");
 }
 
 TEST_F(MemorizeCommand, JsonHasEveryKey) {
@@ -40,7 +40,10 @@ TEST_F(MemorizeCommand, JsonHasEveryKey) {
                               "conclusion", "status",     "n",       "d",        "r",
                               "n_distinct", "correct",    "hidden",  "blocks",   "parameters",
                               "max_error",  "min_margin", "margin",  "closest",  "theorem_parameters",
-                              "wrong",      "tried",      "build_s", "verify_s", "seconds"}));
+                              "wrong",      "tried",      "build_s", "verify_s", "seconds",
+                              "proved_exact", "proved_any_order", "proved_error"}));
+  EXPECT_EQ(json["proved_exact"], 1797);
+  EXPECT_EQ(json["proved_any_order"], 1797);
   EXPECT_EQ(json["status"], "memorized");
   EXPECT_EQ(json["labels"], "random");
   EXPECT_EQ(json["correct"], 1797);

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -127,7 +128,12 @@ struct MemorizeResult {
   Index n_distinct = 0;                          ///< equal points with equal targets count once
   Index hidden = 0, blocks = 0, parameters = 0;  ///< k, ceil(n_distinct/k), all numbers of the network
   double theorem_parameters = 0;                 ///< n ln n + r^2: Theorem 3.2 allows a constant times that
-  Index correct = 0;  ///< of n. Classes: the label's output is positive and larger than all others
+  Index correct = 0;           ///< of n. Classes: the label's output is positive and larger than all others
+  Index proved_exact = 0;      ///< of n that are proved to be right in exact arithmetic
+  Index proved_any_order = 0;  ///< and in `precision`, sums in any order, multiply-adds fused or not
+  /// In exact arithmetic no output is further from its target, proved; rounded up. Infinite where one has no
+  /// bound.
+  double proved_error = std::numeric_limits<double>::infinity();
   /// No computed output is further from its target, classes being unit vectors; rounded up. Infinite without
   /// a network and where an output overflows.
   double max_error = 0;
@@ -158,6 +164,13 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"blocks"}, r.blocks);
   visit(Field{"parameters"}, r.parameters);
   visit(Field{"theorem_parameters", "n ln n + r^2."}, r.theorem_parameters);
+  visit(Field{"proved_exact", "Of n: proved to be right in exact arithmetic."}, r.proved_exact);
+  visit(Field{"proved_any_order",
+              "Of n: proved to be right in `precision`, sums in any order, multiply-adds fused or not."},
+        r.proved_any_order);
+  visit(Field{"proved_error",
+              "Bound of |y^ - y| of any output and point in exact arithmetic; infinite if one has none."},
+        r.proved_error);
   visit(Field{"max_error", "Largest |y^ - y| of any computed output and point, rounded up."}, r.max_error);
   visit(Field{"min_margin", "Lower bound of every neuron's margin, rounding included."}, r.min_margin);
   visit(Field{"margin", "The one asked for; 0 = none."}.only_if(r.margin > 0), r.margin);

@@ -1,0 +1,32 @@
+#pragma once
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "zeroloss/base/progress.hpp"
+#include "zeroloss/memorize/memorizer.hpp"
+
+/// Points through a network with every error counted (theory 11, "Proof").
+namespace zeroloss::internal {
+
+/// How the network is evaluated: as a function of real numbers, and in its own precision with sums in any
+/// order, multiply-adds fused or not. Points of a float32 network are rounded to floats in both.
+enum Execution : std::size_t { kExact, kOwn, kExecutions };
+
+/// Of points first, first + 1, ..: outputs, and how far those of each execution are from them at most;
+/// infinite where no bound is had.
+struct OutputBalls {
+  Index first = 0;
+  Matrix centers;                          ///< count x r
+  std::array<Matrix, kExecutions> errors;  ///< count x r
+  std::vector<Index>
+      moved_by;  ///< the block of which a neuron may wake in exact arithmetic; -1 none, -2 several
+};
+
+/// Calls use(balls) for tiles that together are all points; from several threads at once, in any order. X are
+/// the points that the network is asked about together: sums that floats hold exactly are found from all of
+/// them. Throws Interrupted once cancelled.
+using UseBalls = std::function<void(const OutputBalls& balls)>;
+void each_ball(const Memorizer& network, const RowMatrix& X, Progress& progress, const UseBalls& use);
+
+}  // namespace zeroloss::internal
