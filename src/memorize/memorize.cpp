@@ -200,7 +200,13 @@ std::string short_count(Index count) {
 }
 
 /// By what a network is known to be right.
-std::string how_known(const MemorizeResult& r, const std::string& precision) {
+std::string how_known(const MemorizeResult& r, const Memory& memory) {
+  const std::string& precision = memory.options.precision;
+  if (memory.Y != nullptr)  // errors that were computed and those that are proved are two things
+    return fmt::format("checked by a forward pass in {}{}", precision,
+                       r.proved_exact == r.n ? fmt::format("; to within {} in exact arithmetic, proved",
+                                                           decimal(r.proved_error, 2, Rounding::up))
+                                             : "");
   if (r.proved_exact == r.n && r.proved_any_order == r.n)
     return fmt::format("proved in exact arithmetic and in {}, sums in any order", precision);
   std::string known = fmt::format("checked by a forward pass in {}", precision);
@@ -219,7 +225,7 @@ std::string conclude(const MemorizeResult& r, const Memory& memory, const std::s
         r.n == 1 ? "the point is" : fmt::format("every one of {} points is", with_commas(r.n)),
         memory.Y == nullptr ? "" : " to within " + decimal(r.max_error, 2, Rounding::up),
         with_commas(r.blocks), r.blocks == 1 ? "" : "s", r.hidden, short_count(r.parameters),
-        how_known(r, precision),
+        how_known(r, memory),
         memory.Y == nullptr && r.max_error > 0.5
             ? fmt::format(" (the label's output is the largest, but outputs are off by up to {})",
                           decimal(r.max_error, 2, Rounding::up))
