@@ -23,6 +23,7 @@ namespace {
 
 constexpr Index kWidest = 512;  // that is tried unasked
 constexpr std::size_t kWrongShown = 20;
+constexpr double kUnknown = std::numeric_limits<double>::infinity();  // an error without a bound
 
 void require(bool met, const std::string& what) {
   if (!met) throw std::invalid_argument("memorize: " + what);
@@ -120,7 +121,7 @@ double allowed_error(const Memory& memory) {
 /// Outputs of a point, each of them within an error of what it is: the largest distance to its target,
 /// rounded up, and whether the point is right.
 struct Judged {
-  double error = std::numeric_limits<double>::infinity();
+  double error = kUnknown;
   bool right = false;
 };
 Judged judged(const Memory& memory, double allowed, Index row, const Vector& outputs, const Vector& errors) {
@@ -128,8 +129,7 @@ Judged judged(const Memory& memory, double allowed, Index row, const Vector& out
   if (!outputs.allFinite() || !errors.allFinite()) return point;
   const auto from = [&](Index j, double target) {
     const double center = apart(outputs(j), target);
-    return errors(j) > 0 ? std::nextafter(center + errors(j), std::numeric_limits<double>::infinity())
-                         : center;
+    return errors(j) > 0 ? std::nextafter(center + errors(j), kUnknown) : center;
   };
   point.error = 0;
   if (memory.Y != nullptr) {
@@ -139,16 +139,15 @@ Judged judged(const Memory& memory, double allowed, Index row, const Vector& out
     return point;
   }
   const auto label = static_cast<Index>(memory.data.y(row));
+  const auto bound = [&](Index j, double way) {  // of output j, upwards or downwards
+    return errors(j) > 0 ? std::nextafter(outputs(j) + way * errors(j), way * kUnknown) : outputs(j);
+  };
   double others = 0;  // the label's output is positive, too
   for (Index j = 0; j < outputs.size(); ++j) {
     point.error = std::max(point.error, from(j, j == label ? 1 : 0));
-    if (j != label)
-      others = std::max(others, from(j, 0) * (outputs(j) > 0 ? 1 : 0) + (outputs(j) > 0 ? 0 : errors(j)));
+    if (j != label) others = std::max(others, bound(j, 1));
   }
-  const double own = errors(label) > 0 ? std::nextafter(outputs(label) - errors(label),
-                                                        -std::numeric_limits<double>::infinity())
-                                       : outputs(label);
-  point.right = own > others;
+  point.right = bound(label, -1) > others;
   return point;
 }
 

@@ -444,8 +444,9 @@ TEST(Memorizer, WordsSayWhatWasVerified) {
   const MemorizeResult classes = memorize(test::labelled(X, 2), with(4, "float32"));
   EXPECT_EQ(classes.proved_exact, 20);
   const bool all = classes.proved_any_order == 20;
-  EXPECT_NE(classes.conclusion.find(all ? "proved in exact arithmetic and in float32, sums in any order"
-                                        : "checked by a forward pass in float32; proved in exact arithmetic for 20"),
+  EXPECT_NE(classes.conclusion.find(
+                all ? "proved in exact arithmetic and in float32, sums in any order"
+                    : "checked by a forward pass in float32; proved in exact arithmetic for 20"),
             std::string::npos)
       << classes.conclusion;
   const MemorizeResult targets = memorize_targets(X, test::normal_targets(20, 2), with(4));
