@@ -36,12 +36,34 @@ TEST_F(MemorizeCommand, ConclusionComesFirst) {
 TEST_F(MemorizeCommand, JsonHasEveryKey) {
   using Keys = std::set<std::string>;
   const Json json = answer({"memorize", "digits", "--labels", "random"});
-  EXPECT_EQ(keys(json), (Keys{"data",       "next",       "digest",  "labels",   "options",
-                              "conclusion", "status",     "n",       "d",        "r",
-                              "n_distinct", "correct",    "hidden",  "blocks",   "parameters",
-                              "max_error",  "min_margin", "margin",  "closest",  "theorem_parameters",
-                              "wrong",      "tried",      "build_s", "verify_s", "seconds",
-                              "proved_exact", "proved_any_order", "proved_error"}));
+  EXPECT_EQ(keys(json), (Keys{"data",
+                              "next",
+                              "digest",
+                              "labels",
+                              "options",
+                              "conclusion",
+                              "status",
+                              "n",
+                              "d",
+                              "r",
+                              "n_distinct",
+                              "correct",
+                              "hidden",
+                              "blocks",
+                              "parameters",
+                              "max_error",
+                              "min_margin",
+                              "margin",
+                              "closest",
+                              "theorem_parameters",
+                              "wrong",
+                              "tried",
+                              "build_s",
+                              "verify_s",
+                              "seconds",
+                              "proved_exact",
+                              "proved_any_order",
+                              "proved_error"}));
   EXPECT_EQ(json["proved_exact"], 1797);
   EXPECT_EQ(json["proved_any_order"], 1797);
   EXPECT_EQ(json["status"], "memorized");
