@@ -25,26 +25,12 @@ std::string claim_network(Claims& claims, const Memorizer& network) {
   return claims.network("net", std::move(nodes));
 }
 
-// Whether the network is right at these points as a function, too, and not as it is computed alone: blocks
-// magnify what is rounded before them, by 1e4 and more where points are next to each other.
-bool right_as_a_function(const Memorizer& network, const MemorizeResult& r, const RowMatrix& X,
-                         const std::vector<Index>& labels) {
-  constexpr double kLargestError = 1e-6;  // of computed outputs, which are to be 0 and 1
-  if (!(r.min_margin > 0) || !X.allFinite()) return false;
-  if (network.precision != "float32") return r.max_error < kLargestError;
-  Memorizer precise = network;  // in doubles the same floats have small errors
-  precise.precision = "float64";
-  const Matrix Y = predict(precise, X);
-  Matrix wanted = Matrix::Zero(Y.rows(), Y.cols());
-  for (Index i = 0; i < Y.rows(); ++i) wanted(i, labels[static_cast<std::size_t>(i)]) = 1;
-  return (Y - wanted).cwiseAbs().maxCoeff() < 0.25;
-}
-
 }  // namespace
 
 void claim_memorize(Claims& claims, const Dataset& data, const MemorizeResult& r) {
-  if (r.status != MemorizeStatus::memorized || !r.network || data.task != Task::classification ||
-      data.stored || claims.leaves_out(8 * static_cast<double>(r.network->parameters()), "weights"))
+  // The claim is about the network as a function, not as it is computed.
+  if (r.proved_exact < r.n || !r.network || data.task != Task::classification || data.stored ||
+      claims.leaves_out(8 * static_cast<double>(r.network->parameters()), "weights"))
     return;
   const bool all = claims.copies_all() || 8 * static_cast<double>(data.X.size()) <= Claims::kMost;
   std::vector<Index> rows;
@@ -54,7 +40,6 @@ void claim_memorize(Claims& claims, const Dataset& data, const MemorizeResult& r
   if (r.network->precision == "float32") X = X.cast<float>().cast<double>();
   std::vector<Index> labels;
   for (const Index i : rows) labels.push_back(static_cast<Index>(data.y(i)));
-  if (!right_as_a_function(*r.network, r, X, labels)) return;
   const std::string network = claim_network(claims, *r.network);
   Json& claim =
       claims.add("memorised", all ? r.conclusion
