@@ -14,6 +14,7 @@
 #include "memorize/balls.hpp"
 #include "memorize/construct.hpp"
 #include "memorize/forward.hpp"
+#include "memorize/integers.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
 
@@ -36,7 +37,12 @@ void check(const MemorizeOptions& o, bool classes, Index r) {
   require(!o.tolerance || (*o.tolerance > 0 && std::isfinite(*o.tolerance)),
           fmt::format("tolerance must be > 0; got {}", o.tolerance.value_or(0)));
   require(o.seed < (std::uint64_t{1} << 53), fmt::format("seed must be below 2^53; got {}", o.seed));
-  require(classes || o.construction == "norm_ordered", "construction paper is for classes");
+  require(classes || o.construction == "norm_ordered",
+          fmt::format("construction {} is for classes", o.construction));
+  if (o.construction == "integer") {
+    require(o.precision == "float64", "construction integer is for precision float64");
+    require(!o.hidden && !o.margin, "construction integer has neither `hidden` nor `margin`: leave them out");
+  }
   if (!o.hidden) return;
   require(*o.hidden >= 1, fmt::format("hidden must be >= 1; got {}", *o.hidden));
   require(!classes || r <= 2 || *o.hidden >= 2,
@@ -244,6 +250,14 @@ std::string conclude(const MemorizeResult& r, const Memory& memory, const std::s
       advice);
 }
 
+Index nonzero_of(const Memorizer& network) {
+  Index count = 0;
+  fields(network, [&](const Field&, const auto& value) {
+    if constexpr (requires { value.reshaped(); }) count += (value.array() != 0).count();
+  });
+  return count;
+}
+
 /// Builds and verifies one network; whether the network is what was asked for.
 bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress& progress,
              MemorizeResult& result) {
@@ -254,6 +268,7 @@ bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress&
   result.hidden = hidden;
   result.blocks = built.network.blocks();
   result.parameters = built.network.parameters();
+  result.nonzero = nonzero_of(built.network);
   result.min_margin = built.min_margin;
   result.closest = std::move(built.closest);
   result.block_margins.clear();
@@ -277,6 +292,40 @@ bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress&
   }
   result.conclusion = conclude(result, memory, built.failure);
   return result.status == MemorizeStatus::memorized;
+}
+
+/// The network of integers and its proof, which is a forward pass.
+void build_integers(const Memory& memory, Progress& progress, MemorizeResult& result) {
+  const auto began = Clock::now();
+  Construction built = construct_integers(memory, progress);
+  result.build_s = seconds_since(began);
+  result.n_distinct = built.n_distinct;
+  result.status = MemorizeStatus::not_separated;
+  result.max_error = std::numeric_limits<double>::infinity();
+  if (built.failure.empty()) {
+    const auto verifying = Clock::now();
+    const Memorizer& network = built.network;
+    result.hidden = network.hidden();
+    result.blocks = network.blocks();
+    result.parameters = network.parameters();
+    result.nonzero = nonzero_of(network);
+    verify(memory, network, progress, result);
+    if (const auto Y = exact_outputs(network, memory.data.X, progress)) {
+      const Vector none = Vector::Zero(network.outputs());
+      result.proved_error = 0;
+      for (Index i = 0; i < result.n; ++i) {
+        const Judged point = judged(memory, 0, i, Y->row(i).transpose(), none);
+        result.proved_exact += point.right ? 1 : 0;
+        result.proved_error = std::max(result.proved_error, point.error);
+      }
+      result.proved_any_order = result.proved_exact;
+    }
+    result.verify_s = seconds_since(verifying);
+    result.status = result.correct == result.n ? MemorizeStatus::memorized : MemorizeStatus::not_verified;
+    result.tried.push_back({result.hidden, "integers", 0, result.correct});
+    result.network = std::move(built.network);
+  }
+  result.conclusion = conclude(result, memory, built.failure);
 }
 
 /// No network kept the margin that is usual: those that came nearest to it, and verification alone decides.
@@ -328,6 +377,13 @@ MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOpti
   Index narrowest = options.hidden.value_or(2);
   while (!options.hidden && Y != nullptr && narrowest < memory.r) narrowest *= 2;
   const Index widest = options.hidden ? narrowest : std::max(narrowest, kWidest);
+  if (options.construction == "integer") {
+    result.margin = 0;
+    build_integers(memory, progress, result);
+    progress.finish();
+    result.seconds = seconds_since(start);
+    return result;
+  }
   const auto reached_from = [&](const Origin& origin) {
     for (Index hidden = narrowest; hidden <= widest; hidden *= 2)
       if (attempt(memory, origin, hidden, progress, result)) return true;

@@ -20,6 +20,13 @@ std::string pair_text(const MemorizeResult& r) {
   return fmt::format(", held down by samples {} and {}", describe(r.closest[0]), describe(r.closest[1]));
 }
 
+// n log2 r bits: what any description of all labels takes.
+Index label_numbers(const MemorizeResult& r) {
+  const double bits =
+      static_cast<double>(r.n_distinct) * std::log2(static_cast<double>(std::max<Index>(r.r, 2)));
+  return static_cast<Index>(std::ceil(bits / 64));
+}
+
 std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
   Facts fact(20);
   if (r.network) {
@@ -32,7 +39,11 @@ std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
          fmt::format("{}, {:.3g} times the n ln n + r^2 of the theorem's order", with_commas(r.parameters),
                      static_cast<double>(r.parameters) / std::max(r.theorem_parameters, 1.0)));
     if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
-    fact("smallest margin", short_number(r.min_margin, Rounding::down) + pair_text(r));
+    if (options.construction == "integer")
+      fact("of these not 0", fmt::format("{}; the labels alone are {} numbers of 64 bits",
+                                         with_commas(r.nonzero), with_commas(label_numbers(r))));
+    else
+      fact("smallest margin", short_number(r.min_margin, Rounding::down) + pair_text(r));
     fact("right", fmt::format("{} of {}, by a forward pass in {}", with_commas(r.correct), with_commas(r.n),
                               options.precision));
     fact("proved right",

@@ -54,7 +54,9 @@ void fields(T& n, const Visitor& visit) {
 
 struct MemorizeOptions {
   /// norm_ordered: works for all points that differ (theory 11). paper: the one of [HM, App. B], for classes,
-  /// whose conditions on norms and distances are checked.
+  /// whose conditions on norms and distances are checked. integer: for classes and points that are integers,
+  /// or multiples of a power of two, of 24 bits; all numbers of the network are integers, so that one forward
+  /// pass is a proof.
   std::string construction = "norm_ordered";
   /// k >= 1; real-valued targets need k >= r, more than two classes k >= 2. Default: the first of 2, 4, 8, ..
   /// (up to 512) whose network keeps `margin` and is right at every point; see also MemorizeAttempt.
@@ -72,9 +74,11 @@ struct MemorizeOptions {
 template <Is<MemorizeOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
   visit(Field{"construction",
-              "norm_ordered (any points that differ) or paper (Hardt and Ma's, whose conditions are checked)"}
+              "norm_ordered (any points that differ), paper (Hardt and Ma's, whose conditions are checked) "
+              "or integer "
+              "(points of whole numbers; every sum is exact)"}
             .under("Network")
-            .of("norm_ordered|paper"),
+            .of("norm_ordered|paper|integer"),
         o.construction);
   visit(Field{"hidden",
               "Hidden width, >= 1 [the first of 2, 4, 8, .. that keeps `margin` and is right at every point]"}
@@ -127,6 +131,7 @@ struct MemorizeResult {
   Index n = 0, d = 0, r = 0;                     ///< points, features, outputs
   Index n_distinct = 0;                          ///< equal points with equal targets count once
   Index hidden = 0, blocks = 0, parameters = 0;  ///< k, ceil(n_distinct/k), all numbers of the network
+  Index nonzero = 0;                             ///< of these
   double theorem_parameters = 0;                 ///< n ln n + r^2: Theorem 3.2 allows a constant times that
   Index correct = 0;           ///< of n. Classes: the label's output is positive and larger than all others
   Index proved_exact = 0;      ///< of n that are proved to be right in exact arithmetic
@@ -163,6 +168,7 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"hidden", "k."}, r.hidden);
   visit(Field{"blocks"}, r.blocks);
   visit(Field{"parameters"}, r.parameters);
+  visit(Field{"nonzero", "Numbers of the network that are not 0."}, r.nonzero);
   visit(Field{"theorem_parameters", "n ln n + r^2."}, r.theorem_parameters);
   visit(Field{"proved_exact", "Of n: proved to be right in exact arithmetic."}, r.proved_exact);
   visit(Field{"proved_any_order",

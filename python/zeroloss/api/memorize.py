@@ -25,7 +25,7 @@ def memorize(
     y: npt.ArrayLike | None = None,
     *,
     # keywords of memorize
-    construction: Literal["norm_ordered", "paper"] = "norm_ordered",
+    construction: Literal["norm_ordered", "paper", "integer"] = "norm_ordered",
     hidden: int | None = None,
     precision: Literal["float64", "float32"] = "float64",
     margin: float | None = None,
@@ -36,14 +36,15 @@ def memorize(
     threads: int = 0,
     **read: Unpack[Read],
 ) -> MemorizeResult:
-    """Writes down a residual network that is right at every point, without training, and checks it by a forward pass.
+    """Writes down a residual network that is right at every point, without training, and proves it.
 
     Parameters
     ----------
     data, y, **read
         As for :func:`read_dataset`. With an array X, `y` may also be n x r real-valued targets.
     construction : str
-        norm_ordered (any points that differ) or paper (Hardt and Ma's, whose conditions are checked).
+        norm_ordered (any points that differ), paper (Hardt and Ma's, whose conditions are checked) or integer (points
+        of whole numbers; every sum is exact).
     hidden : int, optional
         Width, >= 1. Default: the first of 2, 4, 8, .. that keeps `margin` and is right at every point.
     precision : str

@@ -34,7 +34,7 @@ class MemorizingClassifier(OneVersusRest, Pickled):
 
     def __init__(
         self,
-        construction: Literal["norm_ordered", "paper"] = "norm_ordered",
+        construction: Literal["norm_ordered", "paper", "integer"] = "norm_ordered",
         hidden: int | None = None,
         precision: Literal["float64", "float32"] = "float64",
         margin: float | None = None,
