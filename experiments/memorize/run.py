@@ -3,7 +3,7 @@
     python experiments/memorize/run.py build/release/bin/zeroloss CIFAR-FOLDER
 
 Writes result.csv and margins.vl.json (margins at width 16, true labels) beside this file, and prints the table of
-README.md. Standard library only; a minute.
+README.md. Standard library only; some minutes.
 """
 import csv
 import json
@@ -14,16 +14,18 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-FIELDS = ["precision", "hidden", "labels", "blocks", "parameters", "correct", "max_error", "min_margin", "tried",
-          "build_s", "verify_s"]
-WIDTHS = {"float32": [None, 2, 4, 16, 64], "float64": [None, 16]}
+FIELDS = ["precision", "hidden", "labels", "blocks", "parameters", "nonzero", "correct", "proved_exact",
+          "proved_any_order", "max_error", "min_margin", "tried", "build_s", "verify_s"]
+WIDTHS = {"float32": [None, 2, 4, 16, 64], "float64": [None, 16, "integer"]}
 
 
 def memorize(command, images, out, precision, hidden, labels):
-    """result.json of one run; `hidden` None lets the command choose."""
-    width = [] if hidden is None else ["--hidden", str(hidden)]
-    subprocess.run([command, "memorize", images, "--precision", precision, "--labels", labels, *width, "--out", out],
-                   check=True, stdout=subprocess.DEVNULL)
+    """result.json of one run; `hidden` None lets the command choose, "integer" is the other construction."""
+    width = [] if hidden is None else ["--construction" if hidden == "integer" else "--hidden", str(hidden)]
+    done = subprocess.run([command, "memorize", images, "--precision", precision, "--labels", labels, *width, "--out",
+                           out], stdout=subprocess.DEVNULL)
+    if done.returncode not in (0, 1):  # 1: some points are wrong, which is an answer
+        sys.exit(f"memorize: exit status {done.returncode}")
     return json.loads((out / "result.json").read_text())
 
 
@@ -39,7 +41,9 @@ def main():
                     found = memorize(*sys.argv[1:], out, precision, hidden, labels)
                     rows.append({"precision": precision, "hidden": found["hidden"], "labels": labels,
                                  "blocks": found["blocks"], "parameters": found["parameters"],
-                                 "correct": found["correct"],
+                                 "nonzero": found["nonzero"], "correct": found["correct"],
+                                 "proved_exact": found["proved_exact"],
+                                 "proved_any_order": found["proved_any_order"],
                                  "max_error": "overflow" if found["max_error"] is None else f"{found['max_error']:.1e}",
                                  "min_margin": f"{found['min_margin']:.1e}",
                                  "tried": "" if hidden else " ".join(str(t["hidden"]) for t in found["tried"]),

@@ -343,6 +343,11 @@ Construction construct(const Memory& memory, const Origin& origin, Index k, Prog
   RowMatrix Z = first_layer(result.network, memory.data.X, progress);
   if (paper) scale_to_unit_norms(memory, result.network, Z, progress);
   Distinct distinct = distinct_images(memory, Z);
+  if (distinct.together && !memory.exact.columns.empty()) {  // normal weights tell more points apart
+    Memory normal = memory;
+    normal.exact = {};
+    return construct(normal, origin, k, progress);
+  }
   if (distinct.together) {
     const auto [i, j] = *distinct.together;
     result.closest = {sample(memory.data, i), sample(memory.data, j)};

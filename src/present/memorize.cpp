@@ -105,8 +105,10 @@ void write_network(RunFolder& folder, const Dataset& data, const MemorizeOptions
                    const MemorizeResult& r, const Memorizer& network) {
   save_model(folder.file("model.safetensors"), network,
              {{"options", told(options).dump()}, {"data", data.name}, {"digest", data.digest}});
-  folder.write("metrics.csv", metrics_csv(r));
-  folder.write("margins.vl.json", margins_figure(data, r));
+  if (!r.block_margins.empty()) {
+    folder.write("metrics.csv", metrics_csv(r));
+    folder.write("margins.vl.json", margins_figure(data, r));
+  }
   std::vector<Index> shown;  // what holds the margin down, and what is wrong
   for (const auto* samples : {&r.closest, &r.wrong})
     for (const Sample& s : *samples) shown.push_back(s.record);

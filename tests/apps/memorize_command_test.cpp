@@ -63,7 +63,8 @@ TEST_F(MemorizeCommand, JsonHasEveryKey) {
                               "seconds",
                               "proved_exact",
                               "proved_any_order",
-                              "proved_error"}));
+                              "proved_error",
+                              "nonzero"}));
   EXPECT_EQ(json["proved_exact"], 1797);
   EXPECT_EQ(json["proved_any_order"], 1797);
   EXPECT_EQ(json["status"], "memorized");
@@ -77,6 +78,21 @@ TEST_F(MemorizeCommand, JsonHasEveryKey) {
   ASSERT_FALSE(json["closest"].empty());
   EXPECT_EQ(keys(json["closest"][0]), (Keys{"sample", "label", "id"}));
   EXPECT_LT(json["max_error"], 1e-6);  // the usual tolerance
+}
+
+TEST_F(MemorizeCommand, IntegersAreExactInAnyProgram) {
+  const Outcome outcome = zeroloss(
+      {"memorize", "digits", "--construction", "integer", "--labels", "random", "--out", path("run")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("proved in exact arithmetic and in float64, sums in any order"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_EQ(json_of(path("run/result.json"))["proved_error"], 0);
+  EXPECT_FALSE(fs::exists(path("run/metrics.csv"))) << "there are no margins";
+  const Outcome predicted = zeroloss({"predict", path("run"), "digits", "--labels", "random"});
+  EXPECT_NE(predicted.out.find("all 1,797 points are right\n"), std::string::npos) << predicted.out;
+  refused({"memorize", "digits", "--construction", "integer", "--hidden", "4"},
+          {"--hidden", "leave them out"});
 }
 
 TEST_F(MemorizeCommand, RunFolderIsWholeAndItsModelPredicts) {
