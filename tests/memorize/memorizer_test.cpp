@@ -467,7 +467,7 @@ TEST(Memorizer, OptionsAreChecked) {
   refuses(with(4, "float16"), "precision must be one of float64, float32; got \"float16\"");
   MemorizeOptions options;
   options.construction = "random";
-  refuses(options, "construction must be one of norm_ordered, paper; got \"random\"");
+  refuses(options, "construction must be one of norm_ordered, paper, integer; got \"random\"");
   for (const double margin : {0.0, -1.0, 0.3, std::nan("")}) {
     options = {};
     options.margin = margin;
