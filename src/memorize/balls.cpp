@@ -6,7 +6,6 @@
 
 #include "linalg/rounding.hpp"
 #include "memorize/blocks.hpp"
-#include "memorize/exact_sums.hpp"
 #include "memorize/forward.hpp"
 #include "memorize/tasks.hpp"
 
@@ -62,7 +61,7 @@ struct Activations {
 
 class Evaluation {
  public:
-  Evaluation(const Memorizer& network, const RowMatrix& X)
+  Evaluation(const Memorizer& network, const Columns& columns)
       : network_(network),
         single_(network.precision == "float32"),
         arithmetic_{kReal, single_ ? kFloat : kDouble},
@@ -83,12 +82,13 @@ class Evaluation {
     weights_ = network.A_0.cwiseAbs().colwise().maxCoeff().transpose();
     shift_ = network.b_0.size() > 0 ? network.b_0.cwiseAbs().maxCoeff() : 0;
     if (single_) {
-      const Columns columns = columns_of(X);
       exact_ = true;
       for (Index a = 0; a < k && exact_; ++a)
         exact_ = is_exact_sum(columns, network.A_0.row(a).transpose(), shift_ > 0 ? network.b_0(a) : 0);
     }
   }
+
+  bool first_layer_is_exact() const { return exact_; }
 
   /// How far h_0 of each execution is from what doubles find for the point x.
   std::array<double, kExecutions> first_reach(const Eigen::Ref<const Vector>& x) const {
@@ -213,18 +213,20 @@ class Evaluation {
 
 }  // namespace
 
-void each_ball(const Memorizer& network, const RowMatrix& X, Progress& progress, const UseBalls& use) {
+void each_ball(const Memorizer& network, const RowMatrix& X, const Columns& columns, Progress& progress,
+               const UseBalls& use) {
   constexpr Index kTile = 512;
   const Index n = X.rows(), k = network.hidden(), r = network.outputs();
   const bool single = network.precision == "float32";
-  const Evaluation evaluation(network, X);
-  Memorizer first;  // in doubles
+  const Evaluation evaluation(network, columns);
+  Memorizer first;  // in doubles; floats where they are exact
+  if (evaluation.first_layer_is_exact()) first.precision = "float32";
   first.A_0 = network.A_0, first.b_0 = network.b_0;
   progress.stage("proof", static_cast<double>(n));
   const auto work = [&](Index tile) {
     const Index begin = tile * kTile, count = std::min(kTile, n - begin);
     RowMatrix x = X.middleRows(begin, count);
-    if (single) x = x.cast<float>().cast<double>();
+    if (single && first.precision != "float32") x = x.cast<float>().cast<double>();
     Progress silent = progress.silent();
     RowMatrix h = first_layer(first, x, silent);
     const Index places = (count + blocks::kPoints - 1) / blocks::kPoints * blocks::kPoints;

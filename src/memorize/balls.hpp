@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "memorize/exact_sums.hpp"
 #include "zeroloss/base/progress.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
 
@@ -23,10 +24,11 @@ struct OutputBalls {
       moved_by;  ///< the block of which a neuron may wake in exact arithmetic; -1 none, -2 several
 };
 
-/// Calls use(balls) for tiles that together are all points; from several threads at once, in any order. X are
-/// the points that the network is asked about together: sums that floats hold exactly are found from all of
-/// them. Throws Interrupted once cancelled.
+/// Calls use(balls) for tiles that together are all points; from several threads at once, in any order.
+/// `columns` are those of X: of a float32 network they say which sums of the first layer are exact. Throws
+/// Interrupted once cancelled.
 using UseBalls = std::function<void(const OutputBalls& balls)>;
-void each_ball(const Memorizer& network, const RowMatrix& X, Progress& progress, const UseBalls& use);
+void each_ball(const Memorizer& network, const RowMatrix& X, const Columns& columns, Progress& progress,
+               const UseBalls& use);
 
 }  // namespace zeroloss::internal

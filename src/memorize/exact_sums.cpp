@@ -22,8 +22,18 @@ Columns columns_of(const RowMatrix& X) {
   const Index n = X.rows(), d = X.cols();
   Columns columns{Vector::Zero(d), Vector::Zero(d)};
   const auto rounded = [&](Index i, Index j) { return static_cast<double>(static_cast<float>(X(i, j))); };
-  for (Index i = 0; i < n; ++i)
-    for (Index j = 0; j < d; ++j) columns.largest(j) = std::max(columns.largest(j), std::abs(rounded(i, j)));
+  std::mutex joining;
+  const auto each_part = [&](const auto& part) {  // part(from, to) of rows
+    parallel_for((n + kRowsAtOnce - 1) / kRowsAtOnce,
+                 [&](Index task) { part(task * kRowsAtOnce, std::min(n, (task + 1) * kRowsAtOnce)); });
+  };
+  each_part([&](Index from, Index to) {
+    Vector own = Vector::Zero(d);
+    for (Index i = from; i < to; ++i)
+      for (Index j = 0; j < d; ++j) own(j) = std::max(own(j), std::abs(rounded(i, j)));
+    const std::lock_guard lock(joining);
+    columns.largest = columns.largest.cwiseMax(own);
+  });
   // Every number in units of 2^-23 of the power of two below its column's largest: an integer, or too fine.
   Vector unit(d);
   for (Index j = 0; j < d; ++j) {
@@ -33,10 +43,9 @@ Columns columns_of(const RowMatrix& X) {
   }
   using Bits = Eigen::Vector<std::uint32_t, Eigen::Dynamic>;
   Bits bits = Bits::Zero(d), fine = Bits::Zero(d);  // of all integers; 1 where a number is none
-  std::mutex joining;
-  parallel_for((n + kRowsAtOnce - 1) / kRowsAtOnce, [&](Index task) {
+  each_part([&](Index from, Index to) {
     Bits own = Bits::Zero(d), off = Bits::Zero(d);
-    for (Index i = task * kRowsAtOnce; i < std::min(n, (task + 1) * kRowsAtOnce); ++i)
+    for (Index i = from; i < to; ++i)
       for (Index j = 0; j < d; ++j) {
         const double number = std::abs(rounded(i, j)) * unit(j);  // at most 2^24
         const auto integer = static_cast<std::int32_t>(number);

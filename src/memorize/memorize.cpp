@@ -183,7 +183,7 @@ void prove(const Memory& memory, const Memorizer& network, Progress& progress, M
   const double allowed = allowed_error(memory);
   std::atomic<Index> exact = 0, own = 0;
   Vector error(memory.data.n());
-  each_ball(network, memory.data.X, progress, [&](const OutputBalls& balls) {
+  each_ball(network, memory.data.X, memory.columns, progress, [&](const OutputBalls& balls) {
     for (Index i = 0; i < balls.centers.rows(); ++i) {
       const auto point = [&](Execution e) {
         return judged(memory, allowed, balls.first + i, balls.centers.row(i).transpose(),
@@ -364,10 +364,9 @@ MemorizeResult memorize(const Dataset& data, const Matrix* Y, const MemorizeOpti
   const auto start = Clock::now();
   Memory memory{data, Y, options, scales(data, options), Y == nullptr ? data.classes() : Y->cols()};
   if (Y != nullptr) memory.largest_target = lengths(*Y).maxCoeff();
-  if (memory.single() && options.construction != "paper") {
-    memory.columns = columns_of(data.X);
+  if (memory.single()) memory.columns = columns_of(data.X);
+  if (memory.single() && options.construction != "paper")
     memory.exact = exact_weights(memory.columns, memory.scale);
-  }
   require_in_range(data, options.precision, memory.largest_target, "targets");
   MemorizeResult result;
   result.n = data.n(), result.d = data.d(), result.r = memory.r;

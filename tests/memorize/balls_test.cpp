@@ -94,7 +94,7 @@ Index expect_inside(const Memorizer& network, const RowMatrix& X) {
     own.push_back(network.precision == "float32" ? any_execution<float>(network, X, random)
                                                  : any_execution<double>(network, X, random));
   own.push_back(predict(network, X));
-  each_ball(network, X, silent, [&](const OutputBalls& balls) {
+  each_ball(network, X, columns_of(X), silent, [&](const OutputBalls& balls) {
     for (Index i = 0; i < balls.centers.rows(); ++i) {
       bounded += balls.errors[kOwn].row(i).allFinite() ? 1 : 0;
       for (Index o = 0; o < balls.centers.cols(); ++o) {
