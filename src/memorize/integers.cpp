@@ -308,7 +308,7 @@ Construction construct_integers(const Memory& memory, Progress& progress) {
     largest_hash = std::max(largest_hash, hash * static_cast<double>(group.multiplier));
     progress.advance(static_cast<double>(size));
   }
-  require_memory(3 * 8 * static_cast<double>(2 * groups.size() + 400) * (2 * kWidth + 1) * kWidth,
+  require_memory(3 * 8 * static_cast<double>(2 * groups.size() + 400) * (2 * kWidth + 1) * Index{kWidth},
                  "an integer memoriser", "try fewer points (n)");
   network.A_0 = RowMatrix::Zero(kWidth, memory.data.d());
   network.A_0.row(kKey) = keys->weights.transpose();
