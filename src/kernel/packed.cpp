@@ -39,7 +39,8 @@ struct Range {
 };
 
 /// Rows, and columns, in blocks none of which reaches from A11 into A22.
-std::vector<Range> blocks_of(const Packed<double>& A) {
+template <class T>
+std::vector<Range> blocks_of(const Packed<T>& A) {
   std::vector<Range> blocks;
   for (const Range part : {Range{0, A.n1()}, Range{A.n1(), A.n2()}})
     for (Index done = 0; done < part.count; done += kBlock)
@@ -64,14 +65,19 @@ void add_tile(const Packed<double>& A, const Range& row, const Range& column, co
   lapack::gemm(other, 'N', column.count, m, row.count, 1, tile, ld, beside, n, 1, to_column, n);
 }
 
+constexpr std::size_t kHuge = std::size_t{1} << 21;  // bytes of a large page
+
+std::size_t numbers_of(Index n) {
+  return static_cast<std::size_t>(n) * (static_cast<std::size_t>(n) + 1) / 2;
+}
+
 }  // namespace
 
 template <class T>
 Packed<T>::Packed(Index n) : n_(n) {
   require_memory(bytes(n), "a packed " + fmt::to_string(n) + " x " + fmt::to_string(n) + " matrix",
                  "use fewer points");
-  constexpr std::size_t kHuge = std::size_t{1} << 21;
-  const std::size_t count = static_cast<std::size_t>(n) * (static_cast<std::size_t>(n) + 1) / 2 * sizeof(T);
+  const std::size_t count = numbers_of(n) * sizeof(T);
   const bool huge = count >= 8 * kHuge;
   const std::size_t alignment = huge ? kHuge : 64;
   void* memory = std::aligned_alloc(alignment, (count + alignment - 1) / alignment * alignment);
@@ -83,6 +89,16 @@ Packed<T>::Packed(Index n) : n_(n) {
 template <class T>
 void Packed<T>::Free::operator()(T* values) const {
   std::free(values);
+}
+
+// The system may leave it as it is; what was there is gone in any case. Only of memory that begins at a large
+// page.
+template <class T>
+void Packed<T>::give_back(std::size_t before) {
+  const std::size_t begin = (numbers_of(n_) * sizeof(T) + kHuge - 1) / kHuge * kHuge;
+  const std::size_t end = numbers_of(n_) * before / kHuge * kHuge;
+  if (end >= 8 * kHuge && begin < end)
+    madvise(reinterpret_cast<char*>(values_.get()) + begin, end - begin, MADV_DONTNEED);
 }
 
 template class Packed<double>;
@@ -112,7 +128,10 @@ void shift_diagonal(Packed<double>& A, double shift) {
   for (Index i = 0; i < A.n(); ++i) A(i, i) += shift;
 }
 
-bool factor(Packed<double>& A, Progress& progress) {
+namespace {
+
+template <class T>
+bool factor_packed(Packed<T>& A, Progress& progress) {
   const Index n = A.n(), n1 = A.n1(), n2 = A.n2(), ld = A.stride();
   const SerialBlas serial;
   const auto flops = [](double rows, double columns, double depth) { return rows * columns * depth; };
@@ -121,10 +140,11 @@ bool factor(Packed<double>& A, Progress& progress) {
   // matrix.
   for (Index j = 0; j < n1; j += kBlock) {
     const Index w = std::min(kBlock, n1 - j), below = n - j - w;
-    double* block = A.column(j) + j;
-    const double* left = A.column(0) + j;                        // rows j.. of the finished columns
-    parallel::syrk('L', 'N', w, j, -1, left, ld, 1, block, ld);  // above the block's diagonal lies the corner
-    parallel::gemm('N', 'T', below, w, j, -1, left + w, ld, left, ld, 1, block + w, ld);
+    T* block = A.column(j) + j;
+    const T* left = A.column(0) + j;  // rows j.. of the finished columns
+    parallel::syrk('L', 'N', w, j, T{-1}, left, ld, T{1}, block,
+                   ld);  // above the block's diagonal lies the corner
+    parallel::gemm('N', 'T', below, w, j, T{-1}, left + w, ld, left, ld, T{1}, block + w, ld);
     if (lapack::potrf('L', w, block, ld) != 0) return false;
     parallel::trsm('R', 'L', 'T', below, w, block, ld, block + w, ld);
     for (Index i = 0; i < w; ++i)
@@ -135,16 +155,17 @@ bool factor(Packed<double>& A, Progress& progress) {
 
   // The corner A22 -= A21 A21^T, stored as its upper triangle U: row block by row block of U, so that it can
   // be stopped.
-  double* corner = A.corner_row(n1);
-  const double* left = A.column(0) + n1;
+  T* corner = A.corner_row(n1);
+  const T* left = A.column(0) + n1;
   for (Index j = 0; j < n2; j += kBlock) {
     const Index w = std::min(kBlock, n2 - j), right = n2 - j - w;
-    double* block = corner + j * ld + j;
-    double* rest = block + w * ld;
-    parallel::syrk('U', 'N', w, n1, -1, left + j, ld, 1, block, ld);
-    parallel::gemm('N', 'T', w, right, n1, -1, left + j, ld, left + j + w, ld, 1, rest, ld);
-    parallel::syrk('U', 'T', w, j, -1, corner + j * ld, ld, 1, block, ld);
-    parallel::gemm('T', 'N', w, right, j, -1, corner + j * ld, ld, corner + (j + w) * ld, ld, 1, rest, ld);
+    T* block = corner + j * ld + j;
+    T* rest = block + w * ld;
+    parallel::syrk('U', 'N', w, n1, T{-1}, left + j, ld, T{1}, block, ld);
+    parallel::gemm('N', 'T', w, right, n1, T{-1}, left + j, ld, left + j + w, ld, T{1}, rest, ld);
+    parallel::syrk('U', 'T', w, j, T{-1}, corner + j * ld, ld, T{1}, block, ld);
+    parallel::gemm('T', 'N', w, right, j, T{-1}, corner + j * ld, ld, corner + (j + w) * ld, ld, T{1}, rest,
+                   ld);
     if (lapack::potrf('U', w, block, ld) != 0) return false;
     parallel::trsm('L', 'U', 'T', w, right, block, ld, rest, ld);
     for (Index i = 0; i < w; ++i)
@@ -155,47 +176,63 @@ bool factor(Packed<double>& A, Progress& progress) {
 }
 
 // A block of rows at a time, whose share the rows below then lose: each entry of L is read once.
-void solve_forward(const Packed<double>& L, Eigen::Ref<Matrix> B) {
+template <class T, class Block>
+void forward(const Packed<T>& L, Block& B) {
   const SerialBlas serial;
   const Index n = L.n(), n1 = L.n1(), m = B.cols(), ld = L.stride(), ldb = B.outerStride();
   for (const auto [j, w] : blocks_of(L)) {
     const Index below = n - j - w;
-    double *block = B.data() + j, *rest = block + w;
+    T *block = B.data() + j, *rest = block + w;
     if (j < n1) {
-      const double* column = L.column(j) + j;
+      const T* column = L.column(j) + j;
       parallel::trsm('L', 'L', 'N', w, m, column, ld, block, ldb);
-      parallel::gemm('N', 'N', below, m, w, -1, column + w, ld, block, ldb, 1, rest, ldb);
+      parallel::gemm('N', 'N', below, m, w, T{-1}, column + w, ld, block, ldb, T{1}, rest, ldb);
     } else {
-      const double* row = L.corner_row(j) + (j - n1);
+      const T* row = L.corner_row(j) + (j - n1);
       parallel::trsm('L', 'U', 'T', w, m, row, ld, block, ldb);
-      parallel::gemm('T', 'N', below, m, w, -1, row + w * ld, ld, block, ldb, 1, rest, ldb);
+      parallel::gemm('T', 'N', below, m, w, T{-1}, row + w * ld, ld, block, ldb, T{1}, rest, ldb);
     }
   }
 }
 
-void solve_backward(const Packed<double>& L, Eigen::Ref<Matrix> B) {
+template <class T, class Block>
+void backward(const Packed<T>& L, Block& B) {
   const SerialBlas serial;
   const Index n1 = L.n1(), m = B.cols(), ld = L.stride(), ldb = B.outerStride();
   const std::vector<Range> blocks = blocks_of(L);
   for (const auto [j, w] : std::views::reverse(blocks)) {
-    double* block = B.data() + j;
+    T* block = B.data() + j;
     if (j < n1) {
       parallel::trsm('L', 'L', 'T', w, m, L.column(j) + j, ld, block, ldb);
-      parallel::gemm('T', 'N', j, m, w, -1, L.column(0) + j, ld, block, ldb, 1, B.data(), ldb);
+      parallel::gemm('T', 'N', j, m, w, T{-1}, L.column(0) + j, ld, block, ldb, T{1}, B.data(), ldb);
     } else {
-      const double* row = L.corner_row(j);
+      const T* row = L.corner_row(j);
       parallel::trsm('L', 'U', 'N', w, m, row + (j - n1), ld, block, ldb);
-      parallel::gemm('N', 'N', j - n1, m, w, -1, row, ld, block, ldb, 1, B.data() + n1, ldb);
-      parallel::gemm('T', 'N', n1, m, w, -1, L.column(0) + j, ld, block, ldb, 1, B.data(), ldb);
+      parallel::gemm('N', 'N', j - n1, m, w, T{-1}, row, ld, block, ldb, T{1}, B.data() + n1, ldb);
+      parallel::gemm('T', 'N', n1, m, w, T{-1}, L.column(0) + j, ld, block, ldb, T{1}, B.data(), ldb);
     }
   }
 }
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): a Ref is a reference already
+}  // namespace
+
+bool factor(Packed<double>& A, Progress& progress) { return factor_packed(A, progress); }
+bool factor(Packed<float>& A, Progress& progress) { return factor_packed(A, progress); }
+
+// NOLINTBEGIN(performance-unnecessary-value-param): a Ref is a reference already
+void solve_forward(const Packed<double>& L, Eigen::Ref<Matrix> B) { forward(L, B); }
+void solve_backward(const Packed<double>& L, Eigen::Ref<Matrix> B) { backward(L, B); }
+
 void solve(const Packed<double>& L, Eigen::Ref<Matrix> B) {
-  solve_forward(L, B);
-  solve_backward(L, B);
+  forward(L, B);
+  backward(L, B);
 }
+
+void solve(const Packed<float>& L, Eigen::Ref<Eigen::MatrixXf> B) {
+  forward(L, B);
+  backward(L, B);
+}
+// NOLINTEND(performance-unnecessary-value-param)
 
 Vector inverse_diagonal(const Packed<double>& L, Progress& progress) {
   const Index at_once = std::max<Index>(4, 2 * thread_count());  // strips between reports

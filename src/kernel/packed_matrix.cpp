@@ -1,6 +1,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/parallel_for.hpp"
 #include "kernel/entry_run.hpp"
@@ -8,6 +9,7 @@
 #include "linalg/lapack.hpp"
 #include "linalg/parallel.hpp"
 #include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/threads.hpp"
 #include "zeroloss/kernel/kernel_matrix.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
@@ -15,11 +17,31 @@
 namespace zeroloss {
 using namespace internal;
 
+namespace {
+
+// Points from which on float32 is tried: of fewer a factorisation takes less time than what is done around
+// it.
+constexpr Index kSingle = 2048;
+
+// lambda_min <= K_ii - |K_ij| of any two points, on the vector (1, -1)/sqrt(2) or (1, 1)/sqrt(2).
+bool closest_above(const std::vector<Pair>& closest, const Kernel& kernel, double least) {
+  return std::all_of(closest.begin(), closest.end(), [&](const Pair& pair) {
+    const double cosine = 1 - pair.distance * pair.distance / 2;
+    return std::abs(kernel(1)) - std::abs(kernel(pair.antipodal ? -cosine : cosine)) > least;
+  });
+}
+
+}  // namespace
+
 const char* name_of(Proof proof) { return proof == Proof::theorem ? "theorem" : "residual"; }
 
 PackedMatrix::PackedMatrix(const RowMatrix& X) : X_(X), work_{Packed<double>(X.rows())} {}
 
 void PackedMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
+  if (single_) {
+    work_.K = Packed<double>::in_memory_of(std::move(*single_));
+    single_.reset();
+  }
   gram_into(work_, X_, kernel, progress);
   seen_ = {work_.entry_error, std::move(work_.closest), work_.near_pairs, work_.separation};
   if (shift != 0) shift_diagonal(work_.K, shift);
@@ -38,6 +60,51 @@ Matrix PackedMatrix::solve(const Matrix& V) {
 Vector PackedMatrix::inverse_diagonal(Progress& progress) {
   return zeroloss::inverse_diagonal(work_.K, progress);
 }
+
+SinglePrecision* PackedMatrix::single() {
+  const auto n = static_cast<double>(X_.rows()), d = static_cast<double>(X_.cols());
+  const double scratch = Packed<double>::bytes(X_.rows() / 4 + 1) + 4 * n * d;  // beside the matrix
+  return X_.rows() >= kSingle && scratch < static_cast<double>(available_memory_bytes()) ? this : nullptr;
+}
+
+bool PackedMatrix::factor_single(const Kernel& kernel, double least, Progress& progress) {
+  if (!single_) single_.emplace(Packed<float>::in_memory_of(std::move(work_.K)));
+  Gram<float> gram{std::move(*single_)};
+  const auto take_back = [&] { single_.emplace(std::move(gram.K)); };
+  try {
+    gram_into(gram, Rows<float>(X_.cast<float>()), kernel, progress);
+    bool completed = false;
+    if (closest_above(gram.closest, kernel, least)) {
+      const auto n = static_cast<double>(X_.rows());
+      progress.stage("Cholesky factorisation in float32", n * n * n / 6);
+      completed = zeroloss::factor(gram.K, progress);
+      progress.finish();
+    }
+    take_back();
+    return completed;
+  } catch (...) {
+    take_back();
+    throw;
+  }
+}
+
+Matrix PackedMatrix::solve_single(const Matrix& V) {
+  Eigen::MatrixXf W = V.cast<float>();
+  zeroloss::solve(*single_, W);
+  return W.cast<double>();
+}
+
+bool PackedMatrix::quarter_above(const Kernel& kernel, double least, Progress& progress) {
+  const Index side = (X_.rows() + 3) / 4;
+  RowMatrix some(side, X_.cols());
+  for (Index i = 0; i < side; ++i) some.row(i) = X_.row(4 * i);
+  Progress silent = progress.silent();
+  auto part = gram(some, kernel, silent);
+  shift_diagonal(part.K, -least);
+  return zeroloss::factor(part.K, silent);
+}
+
+void PackedMatrix::shift(double shift) { shift_diagonal(work_.K, shift); }
 
 // A panel of columns at a time: of L its rows there, those below, and the products of both.
 double PackedMatrix::residual(const Kernel& kernel, double shift, Progress& progress) {

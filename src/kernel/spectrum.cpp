@@ -10,6 +10,7 @@
 #include "linalg/decompositions.hpp"
 #include "linalg/lapack.hpp"
 #include "linalg/rounding.hpp"
+#include "zeroloss/base/blas.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/random.hpp"
 
@@ -103,7 +104,7 @@ Orthonormal orthonormalize(Matrix Q, const Basis& basis, double floor) {
 }  // namespace
 
 BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most,
-                           double tolerance) {
+                           double tolerance, Index vectors) {
   constexpr double kRounding = 1e-14;  // of the operator's norm: what is smaller is no direction
   Basis basis;
   // Start columns are scaled to length 1: a long one must not pass the short ones off as rounding.
@@ -138,7 +139,7 @@ BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index lea
     if (settled || result.iterations >= most) break;
   }
   result.weights = (ritz.topRows(first.rows()).transpose() * first * length.asDiagonal()).cwiseAbs2();
-  result.vectors = Matrix::Zero(start.rows(), std::min(kBlockColumns, T.cols()));
+  result.vectors = Matrix::Zero(start.rows(), std::min(vectors, T.cols()));
   basis.subtract_from(result.vectors, -ritz.rightCols(result.vectors.cols()).rowwise().reverse());
   result.vectors.colwise().normalize();
   return result;
@@ -201,6 +202,31 @@ double cholesky_loss(double n, double trace, double largest) {
   return (rounding + underflow) * kUp;
 }
 
+namespace {
+
+// Whether K - s I, which `work` holds, has a factor; if so, what that proves is in `bound`.
+bool prove(KernelMatrix& work, const Kernel& kernel, double s, Proof proof, VerifiedBound& bound,
+           Progress& progress) {
+  const auto n = static_cast<double>(work.n());
+  progress.stage("proof by Cholesky factorisation", n * n * n / 6);
+  const bool completed = work.factor(progress);
+  progress.finish();
+  ++bound.factorizations;
+  if (!completed) return false;
+  if (proof == Proof::residual) {
+    progress.stage("residual of the factorisation", n * n * n / 6);
+    const double residual = work.residual(kernel, -s, progress);
+    progress.finish();
+    bound.loss = (residual + u * std::abs(std::abs(kernel(1)) - s) + kTiny + work.seen().entry_error) * kUp;
+  }
+  const double proven = (s - bound.loss) * (1 - 4 * u);
+  bound.holds = proven > 0;
+  if (bound.holds) bound.lambda_min = proven;
+  return true;
+}
+
+}  // namespace
+
 VerifiedBound verify_lambda_min(KernelMatrix& work, const Kernel& kernel, double lambda_hat, Proof proof,
                                 Progress& progress) {
   const auto n = static_cast<double>(work.n());
@@ -213,22 +239,7 @@ VerifiedBound verify_lambda_min(KernelMatrix& work, const Kernel& kernel, double
     const double s = lambda_hat - gap;
     if (!((s - bound.loss) * (1 - 4 * u) > 0)) return bound;
     work.form(kernel, -s, progress);
-    progress.stage("proof by Cholesky factorisation", n * n * n / 6);
-    const bool completed = work.factor(progress);
-    progress.finish();
-    ++bound.factorizations;
-    if (!completed) continue;
-    if (proof == Proof::residual) {
-      progress.stage("residual of the factorisation", n * n * n / 6);
-      const double residual = work.residual(kernel, -s, progress);
-      progress.finish();
-      bound.loss = (residual + u * std::abs(diagonal - s) + kTiny + work.seen().entry_error) * kUp;
-    }
-    const double proven = (s - bound.loss) * (1 - 4 * u);
-    if (!(proven > 0)) return bound;
-    bound.holds = true;
-    bound.lambda_min = proven;
-    return bound;
+    if (prove(work, kernel, s, proof, bound, progress)) return bound;
   }
 }
 
@@ -247,8 +258,90 @@ double factor_with_ridge(KernelMatrix& work, const Kernel& kernel, Progress& pro
   }
 }
 
+namespace {
+
+constexpr double kSeenInSingle = 5e-7;  // of n k(1): float32's rounding would hide a lambda_min below
+constexpr double kQuarter = 4;          // so much more of every fourth point: the rest only takes from it
+constexpr double kRoughest = 3e-7;      // of lambda_min: the correction of a Ritz value at most
+constexpr double kUnseen = 3;           // the shift stays so many corrections below the Ritz value
+constexpr Index kSpaceSteps = 12, kCorrectionSteps = 16;
+constexpr Index kAtOnce = 16;  // columns that are multiplied: a product takes sixteen times their memory
+
+// Where eigenvectors of the smallest eigenvalues lie, more or less; no columns where float32 does not say.
+Matrix lowest_in_single(KernelMatrix& work, const Kernel& kernel, Progress& progress) {
+  SinglePrecision* const single = work.single();
+  const double least = kSeenInSingle * static_cast<double>(work.n()) * std::abs(kernel(1));
+  Matrix space(work.n(), 0);
+  if (single == nullptr || !kernel.verified() || !single->quarter_above(kernel, kQuarter * least, progress) ||
+      !single->factor_single(kernel, least, progress))
+    return space;
+  progress.stage("smallest eigenvalues in float32");
+  const Operator divide = [&](const Matrix& V) {
+    progress.advance(1);
+    return single->solve_single(V);
+  };
+  space = block_lanczos(divide, random_block(work.n()), kSpaceSteps, 4 * kSpaceSteps, 1e-7,
+                        kSpaceSteps * kBlockColumns)
+              .vectors;
+  progress.finish();
+  return space;
+}
+
+// From a space of eigenvectors, more or less, and the formed kernel; nothing, with the kernel as it was
+// formed, where the space is not good enough. Where the proof does not succeed, `verified` does not hold.
+std::optional<LambdaMin> lambda_min_in(const Matrix& space, KernelMatrix& work, const Kernel& kernel,
+                                       Proof proof, Progress& progress) {
+  progress.stage("smallest eigenvalue of a subspace");
+  Matrix image(space.rows(), space.cols());
+  for (Index j = 0; j < space.cols(); j += kAtOnce) {
+    const Index count = std::min(kAtOnce, space.cols() - j);
+    image.middleCols(j, count) = work.product(space.middleCols(j, count));
+  }
+  const auto [values, coordinates] = symmetric_eigen(space.transpose() * image);
+  const double ritz = values(0);
+  // lambda_min is below it by r^T (K - ritz)^-1 r, to second order, r the residual: a quadrature over the
+  // complement of the space, from which r sticks out by rounding alone. Gauss's rule is too small there, as
+  // every even derivative of 1/x is positive, so several of it are taken off.
+  const auto beside = [&](Matrix V) -> Matrix { return V - space * (space.transpose() * V); };
+  const Matrix residual = beside((image - ritz * space) * coordinates.col(0));
+  double correction = 0;
+  if (residual.norm() > 0) {
+    const auto apply = [&](const Matrix& V) {
+      progress.advance(1);
+      return beside(work.product(V) - ritz * V);
+    };
+    const auto rule = block_lanczos(apply, residual, kCorrectionSteps, kCorrectionSteps, 0);
+    if (!(rule.values(0) > 0)) return {};
+    correction = (rule.weights.col(0).array() / rule.values.array()).sum();
+  }
+  progress.finish();
+  if (!(correction < kRoughest * ritz)) return {};
+
+  const auto n = static_cast<double>(work.n());
+  const double diagonal = std::abs(kernel(1));
+  LambdaMin result;
+  VerifiedBound& bound = result.verified;
+  bound.loss = (cholesky_loss(n, n * diagonal * kUp, diagonal) + work.seen().entry_error) * kUp;
+  const double s = ritz - std::max({1e-7 * ritz, bound.loss / 10, kUnseen * correction});
+  if (!((s - bound.loss) * (1 - 4 * u) > 0)) return {};
+  work.single()->shift(-s);
+  if (!prove(work, kernel, s, proof, bound, progress)) return result;
+  result.lowest = smallest_eigenpair(
+      work, -s, space * coordinates.leftCols(std::min(kBlockColumns, values.size())), progress);
+  return result;
+}
+
+}  // namespace
+
 LambdaMin lambda_min(KernelMatrix& work, const Kernel& kernel, Proof proof, Progress& progress) {
+  const SerialBlas serial;  // products of few columns, whose bits then depend on nothing but the points
+  const Matrix space = lowest_in_single(work, kernel, progress);
   work.form(kernel, 0, progress);
+  if (space.cols() > 0)
+    if (auto found = lambda_min_in(space, work, kernel, proof, progress)) {
+      if (found->verified.holds) return std::move(*found);
+      work.form(kernel, 0, progress);
+    }
   LambdaMin result;
   result.ridge = factor_with_ridge(work, kernel, progress);
   result.lowest = smallest_eigenpair(work, result.ridge, progress);

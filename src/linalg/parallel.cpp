@@ -47,6 +47,36 @@ void tiled_gemm(char ta, char tb, Index m, Index n, Index k, T alpha, const T* A
   });
 }
 
+template <class T>
+void tiled_syrk(char uplo, char trans, Index n, Index k, T alpha, const T* A, Index lda, T beta, T* C,
+                Index ldc) {
+  const Index side = tiles(n);
+  const char other = trans == 'N' ? 'T' : 'N';
+  each(side * side, product(n, n, k) / 2, [&](Index tile) {
+    const Index i = tile % side, j = tile / side;
+    T* at = C + begin(j) * ldc + begin(i);
+    const T* left = row_of(trans, A, lda, begin(i));
+    if (i == j)
+      lapack::syrk(uplo, trans, length(i, n), k, alpha, left, lda, beta, at, ldc);
+    else if ((i > j) == (uplo == 'L'))
+      lapack::gemm(trans, other, length(i, n), length(j, n), k, alpha, left, lda,
+                   row_of(trans, A, lda, begin(j)), lda, beta, at, ldc);
+  });
+}
+
+template <class T>
+void tiled_trsm(char side, char uplo, char trans, Index m, Index n, const T* A, Index lda, T* B, Index ldb) {
+  const bool left = side == 'L';
+  const Index apart = left ? n : m, inner = left ? m : n;
+  each(tiles(apart), product(inner, inner, apart) / 2, [&](Index piece) {
+    const Index first = begin(piece), count = length(piece, apart);
+    if (left)
+      lapack::trsm(side, uplo, trans, m, count, A, lda, B + first * ldb, ldb);
+    else
+      lapack::trsm(side, uplo, trans, count, n, A, lda, B + first, ldb);
+  });
+}
+
 }  // namespace
 
 void gemm(char ta, char tb, Index m, Index n, Index k, double alpha, const double* A, Index lda,
@@ -61,18 +91,12 @@ void gemm(char ta, char tb, Index m, Index n, Index k, float alpha, const float*
 
 void syrk(char uplo, char trans, Index n, Index k, double alpha, const double* A, Index lda, double beta,
           double* C, Index ldc) {
-  const Index side = tiles(n);
-  const char other = trans == 'N' ? 'T' : 'N';
-  each(side * side, product(n, n, k) / 2, [&](Index tile) {
-    const Index i = tile % side, j = tile / side;
-    double* at = C + begin(j) * ldc + begin(i);
-    const double* left = row_of(trans, A, lda, begin(i));
-    if (i == j)
-      lapack::syrk(uplo, trans, length(i, n), k, alpha, left, lda, beta, at, ldc);
-    else if ((i > j) == (uplo == 'L'))
-      lapack::gemm(trans, other, length(i, n), length(j, n), k, alpha, left, lda,
-                   row_of(trans, A, lda, begin(j)), lda, beta, at, ldc);
-  });
+  tiled_syrk(uplo, trans, n, k, alpha, A, lda, beta, C, ldc);
+}
+
+void syrk(char uplo, char trans, Index n, Index k, float alpha, const float* A, Index lda, float beta,
+          float* C, Index ldc) {
+  tiled_syrk(uplo, trans, n, k, alpha, A, lda, beta, C, ldc);
 }
 
 void minus_syr2k(Index n, Index k, const double* A, Index lda, const double* B, Index ldb, double* C,
@@ -92,15 +116,12 @@ void minus_syr2k(Index n, Index k, const double* A, Index lda, const double* B, 
 
 void trsm(char side, char uplo, char trans, Index m, Index n, const double* A, Index lda, double* B,
           Index ldb) {
-  const bool left = side == 'L';
-  const Index apart = left ? n : m, inner = left ? m : n;
-  each(tiles(apart), product(inner, inner, apart) / 2, [&](Index piece) {
-    const Index first = begin(piece), count = length(piece, apart);
-    if (left)
-      lapack::trsm(side, uplo, trans, m, count, A, lda, B + first * ldb, ldb);
-    else
-      lapack::trsm(side, uplo, trans, count, n, A, lda, B + first, ldb);
-  });
+  tiled_trsm(side, uplo, trans, m, n, A, lda, B, ldb);
+}
+
+void trsm(char side, char uplo, char trans, Index m, Index n, const float* A, Index lda, float* B,
+          Index ldb) {
+  tiled_trsm(side, uplo, trans, m, n, A, lda, B, ldb);
 }
 
 // NOLINTEND(readability-function-size)

@@ -14,6 +14,8 @@ void gemm(char ta, char tb, Index m, Index n, Index k, float alpha, const float*
 /// One triangle of C = alpha op(A) op(A)^T + beta C.
 void syrk(char uplo, char trans, Index n, Index k, double alpha, const double* A, Index lda, double beta,
           double* C, Index ldc);
+void syrk(char uplo, char trans, Index n, Index k, float alpha, const float* A, Index lda, float beta,
+          float* C, Index ldc);
 
 /// The lower triangle of C -= A B^T + B A^T, A and B n x k.
 void minus_syr2k(Index n, Index k, const double* A, Index lda, const double* B, Index ldb, double* C,
@@ -22,5 +24,6 @@ void minus_syr2k(Index n, Index k, const double* A, Index lda, const double* B, 
 /// B = op(A)^-1 B (side L) or B op(A)^-1 (side R).
 void trsm(char side, char uplo, char trans, Index m, Index n, const double* A, Index lda, double* B,
           Index ldb);
+void trsm(char side, char uplo, char trans, Index m, Index n, const float* A, Index lda, float* B, Index ldb);
 
 }  // namespace zeroloss::internal::parallel

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 
 #include "base/choices.hpp"
@@ -265,6 +266,7 @@ struct Question {
   const Kernel& kernel;
   const CertifyOptions& options;
   bool vanishes;  // lambda_min is zero
+  bool hopeless;  // or that of all samples is, some of which are equal
   Proof proof;
 };
 
@@ -283,8 +285,10 @@ SpectralMeasure every_eigenvalue(const Question& q, const Kernel& features, cons
 }
 
 // The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. One factorisation and one
-// inverse. Training curves are those of all samples, the rest is about the distinct points.
-void study_kernel(KernelMatrix& work, const Question& q, Progress& progress, CertifyResult& result) {
+// inverse. Training curves are those of all samples, the rest is about the distinct points. Without labels
+// nobody asks for the factor, and float32 may say where the proof is tried: then what is proved is returned.
+std::optional<VerifiedBound> study_kernel(KernelMatrix& work, const Question& q, Progress& progress,
+                                          CertifyResult& result) {
   const Dataset& data = q.points;
   const CertifyOptions& options = q.options;
   const Index n = data.n();
@@ -344,6 +348,14 @@ void study_kernel(KernelMatrix& work, const Question& q, Progress& progress, Cer
     }
   }
 
+  if (!labelled && !q.hopeless && work.single() != nullptr) {
+    const LambdaMin found = lambda_min(work, q.kernel, q.proof, progress);
+    result.ridge = found.ridge;
+    result.lambda_min = found.lowest.value;
+    find_bottleneck(data, found.lowest.vector, result);
+    forget_a_pair_apart(q.kernel, result);
+    return found.verified;
+  }
   result.ridge = factor_with_ridge(work, q.kernel, progress);
   if (start.cols() == 0) {
     start = random_block(n);
@@ -358,7 +370,7 @@ void study_kernel(KernelMatrix& work, const Question& q, Progress& progress, Cer
   result.lambda_min = lowest.value;
   find_bottleneck(data, lowest.vector, result);
   forget_a_pair_apart(q.kernel, result);
-  if (!labelled) return;
+  if (!labelled) return {};
   result.forecast = forecast(early, late, Y.cols(), trace_features, options.step, options.accuracy);
   result.forecast->method = exact ? "eigendecomposition" : fmt::format("Lanczos, {} probes", kProbes);
 
@@ -377,6 +389,7 @@ void study_kernel(KernelMatrix& work, const Question& q, Progress& progress, Cer
   auto verdict = judge_labels(data, Y, leave_one_out(Y, inverse.leftCols(Y.cols()), diagonal), diagonal);
   result.leave_one_out_error = verdict.error;
   result.suspects = std::move(verdict.suspects);
+  return {};
 }
 
 // Bounds of what the theorems' lambdas are made of, and more of them.
@@ -441,15 +454,13 @@ GuaranteeInput input_of(const LambdaBounds& bounds, const Dataset& data, const S
 // Everything that takes the kernel: it is formed, factored and factored again for the proof.
 LambdaBounds by_factor(const Question& q, Engine& engine, Progress& progress, CertifyResult& result) {
   const std::unique_ptr<KernelMatrix> work = engine.matrix(q.points.X);
-  study_kernel(*work, q, progress, result);
-
-  const bool hopeless = q.vanishes || !result.conflicts.empty();
-  const auto verified =
-      verify_lambda_min(*work, q.kernel, hopeless ? 0 : result.lambda_min, q.proof, progress);
+  const auto proved = study_kernel(*work, q, progress, result);
+  const double tried = q.hopeless ? 0 : result.lambda_min;
+  const auto verified = proved ? *proved : verify_lambda_min(*work, q.kernel, tried, q.proof, progress);
   result.rounding_loss = verified.loss;
   result.proof = name_of(q.proof);
   if (verified.holds) result.lambda_min_verified = verified.lambda_min;
-  if (!hopeless && !(result.lambda_min > verified.loss)) result.bottleneck.clear();  // of rounding noise
+  if (!q.hopeless && !(result.lambda_min > verified.loss)) result.bottleneck.clear();  // of rounding noise
   if (q.options.network().deep()) return {};
   return factored_bounds(*work, q, progress, result);
 }
@@ -579,7 +590,8 @@ CertifyResult certify(const Dataset& data, const CertifyOptions& options, Progre
   keep(points, unit.coincide.distinct);
 
   const bool zero = !vanishes.empty();
-  const Question question{points, all, phi, kernel, options, zero, proof_for(options, engine)};
+  const Question question{
+      points, all, phi, kernel, options, zero, zero || !result.conflicts.empty(), proof_for(options, engine)};
   const LambdaBounds bounds = result.method == "tail" ? by_tail(question, engine, progress, result)
                                                       : by_factor(question, engine, progress, result);
   if (zero) result.lambda_min = 0;

@@ -103,6 +103,33 @@ TEST(Packed, ProductAndSolves) {
     }
 }
 
+// The factor of float is that of double but for its own rounding, in memory that doubles take again.
+TEST(Packed, FactorAndSolveInFloat) {
+  constexpr double kSingle = 0x1p-24;
+  for (const Index n : kSizes) {
+    const Matrix A = positive(n);
+    auto memory = pack(A);
+    const double* const place = memory.data();
+    auto L = Packed<float>::in_memory_of(std::move(memory));
+    for (Index j = 0; j < n; ++j)
+      for (Index i = j; i < n; ++i) L(i, j) = static_cast<float>(A(i, j));
+    Progress progress;
+    ASSERT_TRUE(factor(L, progress));
+    const Matrix V = random(n, 3);
+    Eigen::MatrixXf W = V.cast<float>();
+    solve(L, W);
+    // Entries are rounded once, the factorisation costs n + 1 roundings of the trace, either substitution as
+    // much; A >= I, so that ||W|| <= ||V||, twice for what the perturbed matrix changes of it.
+    const double close = 2 * static_cast<double>(3 * (n + 4)) * kSingle * A.trace() * V.norm();
+    EXPECT_LE((A * W.cast<double>() - V).norm(), close) << n;
+    auto back = Packed<double>::in_memory_of(std::move(L));
+    EXPECT_EQ(back.data(), place);
+    for (Index j = 0; j < n; ++j)
+      for (Index i = j; i < n; ++i) back(i, j) = A(i, j);
+    ASSERT_TRUE(factor(back, progress)) << n;
+  }
+}
+
 TEST(Packed, InverseDiagonal) {
   for (const Index n : kSizes) {
     const Matrix A = positive(n);

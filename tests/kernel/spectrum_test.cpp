@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/QR>
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "support/bounds.hpp"
 #include "support/decompositions.hpp"
@@ -202,6 +206,114 @@ TEST(Spectrum, VerifiedBoundHoldsAndIsTight) {
 
 // Matrices whose smallest eigenvalue is known exactly: K = diag(blocks [[1, c], [c, 1]]) for two equal points
 // has lambda_min = 0.
+constexpr Index kFloatTried = 2048;  // points from which on float32 is tried
+
+// lambda_min as it is without float32.
+LambdaMin in_double(const RowMatrix& X, const Kernel& kernel, Proof proof) {
+  const SerialBlas serial;  // as lambda_min() has it: a BLAS that shares a product adds in another order
+  Progress progress;
+  PackedMatrix work(X);
+  work.form(kernel, 0, progress);
+  LambdaMin found;
+  found.ridge = factor_with_ridge(work, kernel, progress);
+  found.lowest = smallest_eigenpair(work, found.ridge, progress);
+  found.verified = verify_lambda_min(work, kernel, found.lowest.value, proof, progress);
+  return found;
+}
+
+LambdaMin with_float(const RowMatrix& X, const Kernel& kernel, Proof proof,
+                     std::vector<std::string>* stages) {
+  Progress progress([&](const ProgressReport& report) {
+    if (stages != nullptr && report.finished) stages->push_back(report.stage);
+  });
+  PackedMatrix work(X);
+  return lambda_min(work, kernel, proof, progress);
+}
+
+bool begun(const std::vector<std::string>& stages, const std::string& name) {
+  return std::find(stages.begin(), stages.end(), name) != stages.end();
+}
+
+// What is proved is below the eigenvalue that LAPACK finds, and as near as without float32.
+TEST(Spectrum, FloatSaysWhereToProve) {
+  const RowMatrix X = sphere(kFloatTried + 1, 40);
+  for (const char* name : {"relu", "erf", "tanh"})
+    for (const Proof proof : {Proof::theorem, Proof::residual}) {
+      const Kernel kernel = sigma(activation(name));
+      std::vector<std::string> stages;
+      const LambdaMin found = with_float(X, kernel, proof, &stages), before = in_double(X, kernel, proof);
+      Progress progress;
+      const double exact = eigenvalues(gram(X, kernel, progress).K)(0);
+      ASSERT_TRUE(found.verified.holds && before.verified.holds) << name;
+      EXPECT_TRUE(begun(stages, "smallest eigenvalue of a subspace")) << name;
+      EXPECT_FALSE(begun(stages, "Cholesky factorisation")) << name;
+      EXPECT_EQ(found.ridge, 0);
+      EXPECT_EQ(found.verified.factorizations, 1) << name;
+      const double loss = before.verified.loss;
+      EXPECT_NEAR(found.lowest.value, exact, loss) << name;
+      EXPECT_LT(found.verified.lambda_min, exact + loss) << name;
+      // One shift is 1e-7 of the eigenvalue below it, the other up to 3 corrections of 3e-7 each below a Ritz
+      // value that is not below it.
+      EXPECT_NEAR(found.verified.lambda_min, before.verified.lambda_min, 1e-6 * exact + 2 * loss) << name;
+    }
+}
+
+TEST(Spectrum, FloatHasTheSameBitsForAnyThreads) {
+  const RowMatrix X = sphere(kFloatTried + 5, 40);
+  const Kernel kernel = sigma(activation("relu"));
+  const int before = thread_count();
+  std::vector<LambdaMin> found;
+  for (const int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    found.push_back(with_float(X, kernel, Proof::theorem, nullptr));
+  }
+  set_thread_count(before);
+  for (const LambdaMin& other : found) {
+    EXPECT_EQ(other.lowest.value, found.front().lowest.value);
+    EXPECT_EQ(other.verified.lambda_min, found.front().verified.lambda_min);
+  }
+}
+
+// Where float32's rounding hides lambda_min the answer is that of double, bit by bit.
+TEST(Spectrum, WhereFloatSaysNothingAnswersAreThoseOfDouble) {
+  RowMatrix near = sphere(kFloatTried, 40);
+  near.row(kFloatTried - 1) = near.row(2);  // neither is one of every fourth point
+  near(kFloatTried - 1, 0) += 1e-6;
+  near.row(kFloatTried - 1).normalize();
+  RowMatrix equal = near;
+  equal.row(kFloatTried - 1) = equal.row(2);
+  // Points on an arc, 0.06 apart: K_11 - |K_12| is above 1.8e-3, yet of five on a smooth kernel lambda_min is
+  // of order 0.06^8. Neither are of every fourth point.
+  RowMatrix arc = sphere(kFloatTried, 40);
+  const Eigen::RowVectorXd along = arc.row(2) - arc.row(2).dot(arc.row(1)) * arc.row(1);
+  double angle = 0;
+  const Eigen::RowVectorXd begin = arc.row(1), across = along.normalized();
+  for (const Index i : {1, 2, 3, 5, 6})
+    arc.row(i) = (std::cos(angle) * begin + std::sin(angle) * across).normalized(), angle += 0.06;
+  struct Case {
+    RowMatrix X;
+    const char* name;
+    bool tried;
+  };
+  const Case cases[] = {{sphere(kFloatTried, 2), "relu", false},
+                        {near, "relu", false},
+                        {equal, "relu", false},
+                        {arc, "erf", true},
+                        {sphere(kFloatTried - 1, 40), "relu", false}};
+  for (const auto& [X, name, tried] : cases) {
+    const Kernel kernel = sigma(activation(name));
+    std::vector<std::string> stages;
+    const LambdaMin found = with_float(X, kernel, Proof::theorem, &stages);
+    const LambdaMin before = in_double(X, kernel, Proof::theorem);
+    EXPECT_EQ(begun(stages, "Cholesky factorisation in float32"), tried);
+    EXPECT_EQ(found.ridge, before.ridge);
+    EXPECT_EQ(found.lowest.value, before.lowest.value);
+    EXPECT_EQ(found.verified.holds, before.verified.holds);
+    EXPECT_EQ(found.verified.lambda_min, before.verified.lambda_min);
+    EXPECT_EQ(found.verified.factorizations, before.verified.factorizations);
+  }
+}
+
 TEST(Spectrum, NeverCertifiesASingularKernel) {
   Progress progress;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {

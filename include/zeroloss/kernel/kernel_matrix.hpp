@@ -8,6 +8,28 @@
 /// The kernel matrix of some points, wherever it lies: in this process, over many, on a device.
 namespace zeroloss {
 
+/// What a matrix can do beside in float32, where that takes half the time: to say where a proof is to be
+/// tried, never to prove.
+class SinglePrecision {
+ public:
+  SinglePrecision() = default;
+  virtual ~SinglePrecision() = default;
+  SinglePrecision(const SinglePrecision&) = delete;
+  SinglePrecision& operator=(const SinglePrecision&) = delete;
+
+  /// The kernel's Cholesky factor in float32, in the matrix's memory in place of what was there; false if a
+  /// pivot is not positive and finite, or, before that is tried, if two points are so close that lambda_min
+  /// is below `least`. After it the matrix is to be formed anew.
+  virtual bool factor_single(const Kernel& kernel, double least, Progress& progress) = 0;
+  /// (L L^T)^-1 V of that factor.
+  virtual Matrix solve_single(const Matrix& V) = 0;
+  /// Whether K - least I > 0 for every fourth point, as far as a factorisation says: what is false of these
+  /// is false of all.
+  virtual bool quarter_above(const Kernel& kernel, double least, Progress& progress) = 0;
+  /// What was formed without a shift becomes what form() with this one makes, bit by bit.
+  virtual void shift(double shift) = 0;
+};
+
 /// K + shift I of n points, then its Cholesky factor L in its place. Vectors are in this process, n x b. A
 /// call that finds no memory throws ResourceError, a cancelled one Interrupted; the matrix is to be formed
 /// anew then.
@@ -47,12 +69,15 @@ class KernelMatrix {
   /// then.
   virtual double residual(const Kernel& kernel, double shift, Progress& progress) = 0;
 
+  /// Null where nothing is gained by float32.
+  virtual SinglePrecision* single() { return nullptr; }
+
  protected:
   Seen seen_;
 };
 
 /// In this process, packed: 8 n (n + 1)/2 bytes. X must outlive it. Throws ResourceError.
-class PackedMatrix final : public KernelMatrix {
+class PackedMatrix final : public KernelMatrix, public SinglePrecision {
  public:
   explicit PackedMatrix(const RowMatrix& X);
 
@@ -64,10 +89,16 @@ class PackedMatrix final : public KernelMatrix {
   Matrix solve(const Matrix& V) override;
   Vector inverse_diagonal(Progress& progress) override;
   double residual(const Kernel& kernel, double shift, Progress& progress) override;
+  SinglePrecision* single() override;
+  bool factor_single(const Kernel& kernel, double least, Progress& progress) override;
+  Matrix solve_single(const Matrix& V) override;
+  bool quarter_above(const Kernel& kernel, double least, Progress& progress) override;
+  void shift(double shift) override;
 
  private:
   const RowMatrix& X_;
   Gram<double> work_;
+  std::optional<Packed<float>> single_;  // has the memory of work_ then
 };
 
 /// How a completed factorisation of K - s I says that K > s - loss: by the theorem about Cholesky

@@ -37,13 +37,26 @@ class Packed {
   T& operator()(Index i, Index j) { return j < n1() ? column(j)[i] : corner_row(i)[j - n1()]; }
   T operator()(Index i, Index j) const { return j < n1() ? column(j)[i] : corner_row(i)[j - n1()]; }
 
+  /// Of the same size in the memory of `other`, which has none then. Entries are not initialised. Floats take
+  /// the first half of what doubles had, give the rest back to the system, and doubles may take it again.
+  template <class U>
+  static Packed in_memory_of(Packed<U>&& other) {
+    Packed all(other.n_, static_cast<void*>(other.values_.release()));
+    if (sizeof(T) < sizeof(U)) all.give_back(sizeof(U));
+    return all;
+  }
+
   /// LAPACK's RFP array itself: n(n+1)/2 numbers.
   const T* data() const { return values_.get(); }
 
  private:
+  template <class U>
+  friend class Packed;
   struct Free {
     void operator()(T* values) const;
   };
+  void give_back(std::size_t before);  // what lies behind the entries, of which one took so many bytes before
+  Packed(Index n, void* memory) : n_(n), values_(static_cast<T*>(memory)) {}
   Index n_;
   std::unique_ptr<T[], Free> values_;
 };
@@ -61,11 +74,13 @@ void shift_diagonal(Packed<double>& A, double shift);
 /// multiply-adds. Returns false, with A destroyed, if a pivot is not positive and finite. Cancellable between
 /// blocks.
 bool factor(Packed<double>& A, Progress& progress);
+bool factor(Packed<float>& A, Progress& progress);
 
 /// B = L^-1 B (forward) or L^-T B (backward), in place; `solve` does both: (L L^T)^-1 B. Cost n^2 m each.
 void solve_forward(const Packed<double>& L, Eigen::Ref<Matrix> B);
 void solve_backward(const Packed<double>& L, Eigen::Ref<Matrix> B);
 void solve(const Packed<double>& L, Eigen::Ref<Matrix> B);
+void solve(const Packed<float>& L, Eigen::Ref<Eigen::MatrixXf> B);
 
 /// The diagonal of (L L^T)^-1: squared column norms of L^-1, formed a strip of columns at a time. n^3/3
 /// multiply-adds, 256 n doubles of scratch a thread.

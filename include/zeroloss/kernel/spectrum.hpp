@@ -15,9 +15,9 @@ using Operator = std::function<Matrix(const Matrix&)>;
 /// ones' vectors, and for every start column s the quadrature s^T f(A) s = sum_i weights(i, s) f(values(i)),
 /// exact for polynomials of degree 2k - 1 (Golub and Meurant, Matrices, Moments and Quadrature, ch. 6).
 struct BlockLanczos {
-  Vector values;        ///< ascending
-  Matrix weights;       ///< one row a value, one column a start vector; >= 0, columns sum to ||s||^2
-  Matrix vectors;       ///< unit Ritz vectors of the largest values, at most 8, largest first
+  Vector values;   ///< ascending
+  Matrix weights;  ///< one row a value, one column a start vector; >= 0, columns sum to ||s||^2
+  Matrix vectors;  ///< unit Ritz vectors of the largest values, at most as many as asked for, largest first
   double residual = 0;  ///< ||A vector - value vector|| / value of the first
   Index iterations = 0;
 };
@@ -27,7 +27,7 @@ struct BlockLanczos {
 /// squared (which over the relative gap bounds its error) at most 0.1 tolerance; or an invariant subspace is
 /// reached, or `most` steps are done. Dependent start columns are fine. Scratch: n b k doubles.
 BlockLanczos block_lanczos(const Operator& apply, const Matrix& start, Index least, Index most,
-                           double tolerance);
+                           double tolerance, Index vectors = 8);
 
 /// A seeded random n x min(n, 8) start block, for when only the extreme eigenvalue is wanted.
 Matrix random_block(Index n);
@@ -87,7 +87,9 @@ struct LambdaMin {
 /// lambda_min of one kernel, computed and proven. Two Cholesky factorisations, 8 n (n + 1)/2 bytes.
 LambdaMin lambda_min(const RowMatrix& X, const Kernel& kernel, Progress& progress);
 
-/// The same in memory that is there already.
+/// The same in memory that is there already. Where `work` offers float32 and lambda_min is not lost in its
+/// rounding, the first factorisation is one of float32, which only says where the second, in double
+/// precision, is to prove something (theory 3): the proof is the same.
 LambdaMin lambda_min(KernelMatrix& work, const Kernel& kernel, Proof proof, Progress& progress);
 
 /// All n eigenvalues, ascending, through LAPACK's dsyevd: 8 n^2 bytes, 4/3 n^3 multiply-adds, error of order
