@@ -23,6 +23,7 @@ BLOCK = re.compile(r"^( *)# (keywords|values|fields) of (\w+)\n.*?^ *# end\n", r
 WIDER = {"pathlib.Path": "str | os.PathLike[str]", "list[str]": "Iterable[object]"}
 WIDER_FIELD = {
     ("step", "str"): "float | str",
+    ("ridge", "str"): "float | str",
     ("target", "str"): "str | int",
     ("id", "str"): "str | int",
     ("features", "str"): "str | Iterable[object]",

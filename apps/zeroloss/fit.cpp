@@ -9,6 +9,7 @@
 #include "data_options.hpp"
 #include "field_options.hpp"
 #include "finished.hpp"
+#include "predictor_options.hpp"
 #include "signals.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
@@ -103,7 +104,7 @@ void add_fit(Command& command, Session& session) {
   o.read.cache = session.cache;
   add_source(command, o.source);
   add_read_options(command, o.read);
-  add_fields(command, o.fit, any_field, known_activations);
+  add_fields(command, o.fit, any_field, with_auto);
   command.group("Network")
       .option("--start", o.start,
               "Where training begins: gaussian; pairs, whose outputs cancel and which need no luck for a "

@@ -4,6 +4,7 @@
 #include "zeroloss/deep/network.hpp"
 #include "zeroloss/graph/network.hpp"
 #include "zeroloss/memorize/memorizer.hpp"
+#include "zeroloss/network/kernel_network.hpp"
 #include "zeroloss/network/network.hpp"
 
 namespace zeroloss::python {
@@ -36,6 +37,7 @@ void bind_models(nb::module_& m) {
 
   nb::class_<Model>(m, "Model", "A model of any kind, as far as its use goes.")
       .def("__init__", make<Network>, "network"_a, nb::keep_alive<1, 2>())
+      .def("__init__", make<KernelNetwork>, "network"_a, nb::keep_alive<1, 2>())
       .def("__init__", make<Memorizer>, "network"_a, nb::keep_alive<1, 2>())
       .def("__init__", make<DeepNetwork>, "network"_a, nb::keep_alive<1, 2>())
       .def(
@@ -53,7 +55,7 @@ void bind_models(nb::module_& m) {
           "Of a .safetensors file, of a run folder that holds model.safetensors, or of an .onnx file.")
       .def_rw("its_classes", &Model::its_classes,
               "Targets are of its classes, be all of one; others are an error.")
-      .def_ro("kind", &Model::kind, "two_layer | memorizer | deep | conv_resnet | graph.")
+      .def_ro("kind", &Model::kind, "two_layer | kernel | memorizer | deep | conv_resnet | graph.")
       .def_ro("notes", &Model::notes, "On how a file of other programs was read, a line each.")
       .def_ro("description", &Model::description)
       .def_prop_ro(
@@ -64,11 +66,13 @@ void bind_models(nb::module_& m) {
           "network",
           [](const Model& model) {
             nb::object network = network_of<Network>(model);
+            if (network.is_none()) network = network_of<KernelNetwork>(model);
             if (network.is_none()) network = network_of<Memorizer>(model);
             if (network.is_none()) network = network_of<DeepNetwork>(model);
             return network.is_none() ? network_of<GraphNetwork>(model) : network;
           },
-          nb::sig("def network(self) -> Network | Memorizer | DeepNetwork | GraphNetwork | None"),
+          nb::sig(
+              "def network(self) -> Network | KernelNetwork | Memorizer | DeepNetwork | GraphNetwork | None"),
           "None for other kinds.")
       .def(
           "read_dataset",

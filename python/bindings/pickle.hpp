@@ -79,7 +79,7 @@ constexpr int kValues = 0;
 template <>
 inline constexpr int kValues<Task> = 3;
 template <>
-inline constexpr int kValues<Status> = 6;
+inline constexpr int kValues<Status> = 7;
 template <>
 inline constexpr int kValues<DescentStatus> = 4;
 template <>

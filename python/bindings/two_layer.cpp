@@ -3,6 +3,7 @@
 #include "network_class.hpp"
 #include "zeroloss/base/text.hpp"
 #include "zeroloss/cluster/cluster.hpp"
+#include "zeroloss/network/kernel_network.hpp"
 #include "zeroloss/network/model.hpp"
 #include "zeroloss/present/certify.hpp"
 #include "zeroloss/present/fit.hpp"
@@ -104,6 +105,27 @@ void bind_network(nb::module_& m) {
         return "<two-layer " + n.activation + " network: " + fmt::to_string(n.outputs.size()) + " x " +
                fmt::to_string(n.width()) + " hidden units on " + fmt::to_string(n.d()) + " features, " +
                n.precision + ">";
+      });
+}
+
+void bind_kernel_network(nb::module_& m) {
+  bind_network_class<KernelNetwork>(
+      m, "KernelNetwork",
+      "The infinitely wide network of one hidden layer, trained with a ridge: a sum of kernels at the "
+      "training "
+      "points. One output for regression and for two classes (the sign decides), c outputs for c > 2 classes "
+      "(the largest decides).",
+      {"center", "standardization", "encoding"}, "in double", predicted_classes)
+      .def_prop_ro(
+          "mean", [](const KernelNetwork& n) { return in_place(n.center.high); },
+          "Subtracted from every point first, together with mean_low; empty = nothing is.")
+      .def_prop_ro(
+          "mean_low", [](const KernelNetwork& n) { return in_place(n.center.low); },
+          "What the mean loses when it is rounded to double.")
+      .def_prop_ro("d", &KernelNetwork::d)
+      .def("__repr__", [](const KernelNetwork& n) {
+        return fmt::format("<infinitely wide two-layer {} network: {} on {} points, ridge {:.3g}>",
+                           n.activation, count(n.outputs(), "output", "outputs"), n.n(), n.ridge);
       });
 }
 
@@ -214,10 +236,11 @@ void bind_fit(nb::module_& m) {
   bind_test_set(m);
   bind_options<FitOptions>(m, "FitOptions");
   bind_network(m);
+  bind_kernel_network(m);
   bind_parts_of_fit(m);
 
   nb::class_<Fitted> answer(m, "FitResult", "A trained network and what is proved about it.");
-  bind_fields<FitResult>(answer, {"outputs", "network", "deep"});
+  bind_fields<FitResult>(answer, {"outputs", "network", "deep", "kernel"});
   nb::list statuses;
   for (int k = 0; k <= static_cast<int>(Status::interrupted); ++k)
     statuses.append(name(static_cast<Status>(k)));
@@ -227,9 +250,11 @@ void bind_fit(nb::module_& m) {
       [](nb::handle self) {
         auto& result = nb::cast<Fitted&>(self);
         constexpr auto inside = nb::rv_policy::reference_internal;
+        if (result.kernel) return nb::cast(&*result.kernel, inside, self);
         return result.deep ? nb::cast(&*result.deep, inside, self) : nb::cast(&result.network, inside, self);
       },
-      nb::sig("def network(self) -> Network | DeepNetwork"), "A DeepNetwork where there are several layers.");
+      nb::sig("def network(self) -> Network | DeepNetwork | KernelNetwork"),
+      "A DeepNetwork where there are several layers, a KernelNetwork of the optimizer kernel.");
   answer.def_prop_ro(
       "outputs", [](nb::handle self) { return references(self, nb::cast<Fitted&>(self).outputs); },
       nb::sig("def outputs(self) -> list[OutputResult]"), "Training of each output, curve included.");

@@ -126,6 +126,8 @@ ReadNetwork read_network(const std::filesystem::path& path, const StateLayout& l
   }
   alone();
   if (kind->second == "two_layer") return from_two_layers(load_model(file));
+  if (kind->second == "kernel")
+    throw DataError(fmt::format("{}: an infinitely wide network, which has no weights", file.string()));
   return {load_deep(file), {}};
 }
 

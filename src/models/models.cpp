@@ -16,7 +16,7 @@
 namespace zeroloss {
 namespace internal {
 
-ModelKind two_layer(), memorizer(), deep(), conv_resnet();
+ModelKind two_layer(), kernel(), memorizer(), deep(), conv_resnet();
 
 std::string label_of(Task task) { return task == Task::classification ? ", label [batch] int64" : ""; }
 
@@ -25,7 +25,7 @@ using namespace internal;
 namespace {
 
 const std::vector<ModelKind>& kinds() {
-  static const std::vector<ModelKind> all{two_layer(), memorizer(), deep(), conv_resnet()};
+  static const std::vector<ModelKind> all{two_layer(), kernel(), memorizer(), deep(), conv_resnet()};
   return all;
 }
 

@@ -4,16 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
-#include <tuple>
 
 #include "data/model_file.hpp"
 #include "data/onnx_parts.hpp"
 #include "kernel/activations/list.hpp"
 #include "network/onnx_formula.hpp"
+#include "network/preparation.hpp"
 #include "zeroloss/base/error.hpp"
-#include "zeroloss/base/parse.hpp"
 #include "zeroloss/base/text.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/storage/onnx.hpp"
@@ -43,24 +41,7 @@ std::string problem(const Network& network) {
       return "outputs of different sizes";
     if (!W.allFinite() || !v.allFinite()) return "weights that are not finite";
   }
-  const auto& [high, low] = network.center;
-  if (high.size() != low.size() || (high.size() != 0 && high.size() != network.d()))
-    return fmt::format("mean of {} and {} values; expected {}", high.size(), low.size(), network.d());
-  if (!high.allFinite() || !low.allFinite()) return "a mean that is not finite";
-  if (high + low != high) return "a mean whose high part is not that of the sum, rounded to double";
-  const auto& [scale, bias] = std::tie(network.standardization.scale, network.standardization.bias);
-  if (!(bias >= 0) || !std::isfinite(bias)) return "a constant that is not finite";
-  if (network.features() < 1 || (scale.size() != 0 && scale.size() != network.features()))
-    return fmt::format("{} scales; expected {}", scale.size(), network.features());
-  const auto power_of_two = [](double s) {
-    int e = 0;
-    return std::isnormal(s) && std::frexp(s, &e) == 0.5;
-  };
-  if (!std::ranges::all_of(scale, power_of_two)) return "a scale that is no power of two";
-  if (!network.encoding.empty() && network.encoding.d() != network.features())
-    return fmt::format("columns that make {} features; expected {}", network.encoding.d(),
-                       network.features());
-
+  if (std::string what = preparation_problem(preparation_of(network)); !what.empty()) return what;
   const auto& names = network.class_names;
   const bool classes = network.task == Task::classification;
   if (std::string what = names_problem(network.task, names, 2); !what.empty()) return what;
@@ -71,11 +52,9 @@ std::string problem(const Network& network) {
 }
 
 Metadata metadata_of(const Network& network, const Metadata& extra) {
-  Metadata own{{"activation", network.activation},
-               {"scaling", network.scaling},
-               {"normalize", network.normalize ? "true" : "false"}};
-  if (network.standardization.bias != 0) own["bias"] = fmt::format("{}", network.standardization.bias);
-  if (!network.encoding.empty()) own["columns"] = encoding_text(network.encoding);
+  Metadata own = preparation_metadata(preparation_of(network));
+  own["activation"] = network.activation;
+  own["scaling"] = network.scaling;
   return model_metadata(kKind, network.precision, network.task, network.class_names, own, extra);
 }
 
@@ -110,19 +89,8 @@ OnnxModel graph_of(const Network& network, Metadata& metadata) {
   const auto constant = [&](const char* name, const std::vector<Index>& shape, const auto& numbers) {
     return constant_of(model, name, shape, numbers.data(), dtype);
   };
-  std::string x = model.input("x", dtype, {-1, network.features()});
-  if (const Vector& scale = network.standardization.scale; scale.size() > 0)
-    x = model.node("Mul", {x, constant("scale", {scale.size()}, scale)}, {}, "scaled");
-  if (const double bias = network.standardization.bias; bias != 0)
-    x = with_constant(model, x, bias, dtype, "with_constant");
-  if (!network.center.empty()) {  // in two parts, each rounded to the network's precision
-    const auto& [high, low] = network.center;
-    const Vector mean = dtype == Dtype::f32 ? Vector(high.cast<float>().cast<double>()) : high;
-    const Vector rest = (high - mean) + low;
-    x = model.node("Sub", {x, constant("mean", {d}, mean)});
-    x = model.node("Sub", {x, constant("mean_low", {d}, rest)}, {}, "centred");
-  }
-  if (network.normalize) x = of_unit_length(model, x, "normalised");
+  const std::string x =
+      prepared(model, model.input("x", dtype, {-1, network.features()}), preparation_of(network), dtype);
   // All networks side by side are one of two layers: what is another network's has a weight of 0.
   RowMatrix W_all(d, c * m), v_all = RowMatrix::Zero(c * m, c);
   for (Index k = 0; k < c; ++k) {
@@ -156,12 +124,7 @@ void save_model(const std::filesystem::path& path, const Network& network, const
   }
   tensors.add("W", {c, m, d}, W);
   tensors.add("v", {c, m}, v);
-  if (!network.center.empty()) {
-    tensors.add("mean", {d}, {network.center.high.data()}, Dtype::f64);
-    tensors.add("mean_low", {d}, {network.center.low.data()}, Dtype::f64);
-  }
-  if (const Vector& scale = network.standardization.scale; scale.size() > 0)
-    tensors.add("scale", {scale.size()}, {scale.data()}, Dtype::f64);
+  add_preparation(tensors, preparation_of(network));
   tensors.write(path, metadata_of(network, extra));
 }
 
@@ -173,19 +136,8 @@ Network load_model(const std::filesystem::path& path) {
   network.precision = parts.single() ? "float32" : "float64";
   network.task = parts.task();
   network.class_names = parts.class_names();
-  network.normalize = parts.choice("normalize", {"false", "true"}) == 1;
   network.outputs = outputs_of(parts);
-  if (parts.has("mean_low") && !parts.has("mean")) throw parts.damaged("mean_low without mean");
-  if (parts.has("mean")) {
-    network.center.high = parts.vector("mean", Dtype::f64);  // models of version 0.1 have this part alone
-    network.center.low = parts.has("mean_low") ? parts.vector("mean_low", Dtype::f64)
-                                               : Vector::Zero(network.center.high.size());
-  }
-  network.standardization.origin = network.center;
-  network.standardization.scale = parts.optional_vector("scale", Dtype::f64);
-  if (parts.says("bias"))
-    network.standardization.bias = parsed_number(parts.text("bias")).value_or(std::nan(""));
-  network.encoding = parts.encoding();
+  read_preparation(parts, network.center, network.normalize, network.standardization, network.encoding);
   if (const std::string what = problem(network); !what.empty()) throw parts.damaged(what);
   return network;
 }

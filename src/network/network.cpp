@@ -67,12 +67,17 @@ TwoLayer rounded(TwoLayer network, const std::string& precision) {
 }
 
 void internal::prepare(Dataset& points, const Network& network) {
+  prepare(points, network.center, network.standardization, network.normalize);
+}
+
+void internal::prepare(Dataset& points, const Center& center, const Standardization& standardization,
+                       bool normalize) {
   check_dataset(points);
-  if (!network.standardization.empty()) points.X = scaled(points.X, network.standardization);
-  if (network.normalize)
-    normalize_rows(points, network.center);
+  if (!standardization.empty()) points.X = scaled(points.X, standardization);
+  if (normalize)
+    normalize_rows(points, center);
   else
-    subtract(points, network.center);
+    subtract(points, center);
 }
 
 Vector outputs(const TwoLayer& network, const Activation& activation, const RowMatrix& X,

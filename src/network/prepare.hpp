@@ -64,6 +64,7 @@ TrainingSet training_set(const Dataset& data, bool center, bool normalize);
 /// Points as the neurons of a network see them: standardised, centred, of unit length. Throws DataError for
 /// bad data, naming the records of rows without a length.
 void prepare(Dataset& points, const Network& network);
+void prepare(Dataset& points, const Center& center, const Standardization& standardization, bool normalize);
 
 /// Keeps the given rows, which are ascending, in place.
 void keep(Dataset& data, const std::vector<Index>& rows);

@@ -15,6 +15,7 @@
 #include "zeroloss/base/text.hpp"
 #include "zeroloss/chart/chart.hpp"
 #include "zeroloss/deep/model.hpp"
+#include "zeroloss/network/kernel_network.hpp"
 #include "zeroloss/network/model.hpp"
 #include "zeroloss/present/loss.hpp"
 #include "zeroloss/theory/guarantee.hpp"
@@ -97,6 +98,31 @@ std::string test_text(const FitOptions& options, const FitResult& r) {
           : fmt::format("root mean square error {:.3g} at {}", r.test->error, points));
 }
 
+FitOptions in_force(FitOptions options, const FitResult& r) {
+  if (r.kernel) {
+    options.activation = r.kernel->activation;
+    options.ridge = fmt::format("{}", r.kernel->ridge);
+  } else if (options.activation == "auto" && !optimizer(options.optimizer).infinite) {
+    options.activation = kUsualActivation;
+  }
+  if (options.widths.empty()) options.width = r.width;
+  return options;
+}
+
+// What to expect of points that were not fitted, in a line; of classes alone.
+std::string unseen_text(const Dataset& data, const FitResult& r) {
+  if (data.task != Task::classification) return "";
+  if (!r.leave_one_out_error)
+    return r.conflicts.empty() && r.n > kMostLeftOut
+               ? fmt::format("unseen points: not estimated for more than {} points; certify says it\n",
+                             with_commas(kMostLeftOut))
+               : "";
+  const double error = *r.leave_one_out_error, guess = r.guessing_error.value_or(1);
+  return fmt::format("unseen points: {} wrong by leave-one-out{}{}guessing the most frequent class, {}\n",
+                     percentage(error), r.kernel ? "" : " at infinite width and zero loss",
+                     error > guess ? ": worse than " : "; by ", percentage(guess));
+}
+
 std::string start_text(const FitOptions& o) {
   return fmt::format(
       "weights of {}{}", o.start.source,
@@ -105,12 +131,24 @@ std::string start_text(const FitOptions& o) {
 
 std::string facts(const Dataset& data, const FitOptions& o, const FitResult& r) {
   Facts fact(26);
+  if (r.kernel) {
+    fact("network", fmt::format("{}, infinitely wide, as a sum of kernels at {}", r.kernel->activation,
+                                count(r.kernel->n(), "point", "points")));
+    fact("ridge", fmt::format("{:.3g} of the kernel's diagonal{}", r.kernel->ridge,
+                              o.ridge == "auto" ? ", chosen by leave-one-out" : ""));
+    if (data.task == Task::regression && r.leave_one_out_error)
+      fact("leave-one-out error", fmt::format("{:.3g} of the targets' spread", *r.leave_one_out_error));
+    if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
+    fact("relative misfit", above(r.relative_misfit));
+    return fact.text();
+  }
+  if (optimizer(o.optimizer).infinite) return "";
   if (r.deep)
     fact("network", fmt::format("{}, {}; trained: {} layers", describe(*r.deep), o.precision, r.layers));
   else
-    fact("network", fmt::format("{}, {} hidden units{}{}, {} scaling, {}", o.activation, with_commas(r.width),
-                                o.deep() ? " a layer" : "", r.outputs.size() > 1 ? " for each class" : "",
-                                o.scaling, o.precision));
+    fact("network", fmt::format("{}, {} hidden units{}{}, {} scaling, {}", in_force(o, r).activation,
+                                with_commas(r.width), o.deep() ? " a layer" : "",
+                                r.outputs.size() > 1 ? " for each class" : "", o.scaling, o.precision));
   if (!o.start.drawn()) fact("start", start_text(o));
   fact("training", fmt::format("{}{}, computed in the space of {}", o.optimizer,
                                r.step > 0 ? fmt::format(" with step {:.4g}{}", r.step,
@@ -152,11 +190,6 @@ std::string theory_text(const FitResult& r) {
 }
 
 // ---- JSON ----
-
-FitOptions in_force(FitOptions options, const FitResult& r) {
-  if (options.widths.empty()) options.width = r.width;
-  return options;
-}
 
 Json result_json(const Dataset& data, const FitOptions& options, const FitResult& r, const Next& next) {
   Json json = answer_json(data, told(in_force(options, r)));
@@ -205,8 +238,8 @@ Curve curve_over(Over over, const std::string& name, const FitResult& r, const V
 }
 
 std::string figure_title(const Dataset& data, const FitOptions& options, const FitResult& r) {
-  return fmt::format("{}: {}, {} hidden units, {}", data.name, options.activation, with_commas(r.width),
-                     options.optimizer);
+  const std::string width = r.kernel ? "infinitely wide" : with_commas(r.width) + " hidden units";
+  return fmt::format("{}: {}, {}, {}", data.name, in_force(options, r).activation, width, options.optimizer);
 }
 
 // "Thm 4.1 (conditions not met)"; empty if no theorem covers the run.
@@ -260,11 +293,14 @@ std::string test_figure(const Dataset& data, const FitOptions& options, const Fi
 
 }  // namespace
 
-std::string fit_text(const Dataset& data, const FitOptions& options, const FitResult& r) {
+std::string fit_text(const Dataset& data, const FitOptions& given, const FitResult& r) {
+  const FitOptions options = in_force(given, r);
   std::string text = heading(data, preparation(data, options.normalize, options.center)) + "\n\n" +
-                     r.conclusion + "\n" + proof_text(options, r) + test_text(options, r) + "\n";
-  if (r.outputs.size() > 1) text += class_table(r) + "\n";
-  text += facts(data, options, r) + theory_text(r);
+                     r.conclusion + "\n" + proof_text(options, r) + test_text(options, r) +
+                     unseen_text(data, r) + "\n";
+  if (r.outputs.size() > 1 && !r.kernel) text += class_table(r) + "\n";
+  text += facts(data, given, r);
+  if (!optimizer(options.optimizer).infinite) text += theory_text(r);
   if (options.polish && r.status != Status::interrupted)
     text += r.polished ? "polished.safetensors: weights at rounding level of an exact solution\n"
                        : "there is no polished network: existence is not proved for every output\n";
@@ -299,7 +335,8 @@ void write_models(RunFolder& folder, const Dataset& data, const FitOptions& opti
       {"options", told(in_force(options, r)).dump()}, {"data", data.name}, {"digest", data.digest}};
   const auto model = folder.file("model.safetensors");
   if (r.deep && all_finite(*r.deep)) save_model(model, *r.deep, extra);
-  if (r.deep) return;
+  if (r.kernel) save_model(model, *r.kernel, extra);
+  if (r.deep || r.network.outputs.empty()) return;
   if (std::all_of(r.network.outputs.begin(), r.network.outputs.end(),
                   [](const TwoLayer& output) { return output.W.allFinite(); }))
     save_model(model, r.network, extra);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/field_text.hpp"
+#include "base/percentage.hpp"
 #include "network/prepare.hpp"
 #include "present/common.hpp"
 #include "present/next_out.hpp"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr Index kMostFeatures = 16'384;      // that are proposed
 constexpr Index kMostForGaussNewton = 3000;  // points: a step takes n^3/3
+constexpr Index kMostForKernel = 20'000;     // points that it takes
 
 /// What a user types for a value: of weights and of points that are read, where they are.
 template <class Value>
@@ -97,6 +99,17 @@ FitOptions with_random_features(const FitOptions& from) {
   return fit;
 }
 
+/// What predicts points that are not fitted.
+FitOptions with_kernel(const FitOptions& from) {
+  FitOptions fit;
+  fit.optimizer = "kernel";
+  fit.center = from.center;
+  fit.normalize = from.normalize;
+  fit.seed = from.seed;
+  fit.test = from.test;
+  return fit;
+}
+
 FitOptions with_gauss_newton(const FitOptions& from) {
   FitOptions fit = same_problem(from);
   fit.start = from.start;
@@ -115,6 +128,17 @@ FitOptions usual_fit(const ReadOptions& read) {
   FitOptions fit;
   fit.seed = read.seed;
   return fit;
+}
+
+/// Whether leave-one-out says that a network of zero loss errs on unseen points: what a ridge is for.
+bool errs_at_zero_loss(const Dataset& data, const CertifyResult& r) {
+  return r.leave_one_out_error.value_or(0) > 0 && !data.stored && data.n() <= kMostForKernel;
+}
+
+std::string error_at_zero_loss(const CertifyResult& r) {
+  return r.task == Task::classification
+             ? fmt::format("gets {} wrong", percentage(*r.leave_one_out_error))
+             : fmt::format("is off by {:.3g} of the targets' spread", *r.leave_one_out_error);
 }
 
 /// Columns whose numbers are a hundred times those of others.
@@ -185,6 +209,11 @@ Next keep_the_network(std::vector<std::string> words, const Dataset& data, const
 Next after_failure(const Dataset& data, const ReadOptions& read, const FitOptions& options,
                    const FitResult& r) {
   const OptimizerFacts& facts = optimizer(options.optimizer);
+  if (facts.infinite) {
+    FitOptions with_ridge = options;
+    with_ridge.ridge = "auto";
+    return {"leave-one-out finds a ridge", fit_line(data, read, with_ridge)};
+  }
   if (of_many_scales(data))
     return {"columns differ a hundredfold in scale: bring them to one",
             fit_line(data, standardized(read), options)};
@@ -206,7 +235,7 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
       return {"more features tell points further apart", fit_line(data, read, again)};
     }
     if (r.nearest) return {of_pair(*r.nearest), {}};
-    if (options.activation != "relu") {
+    if (again.activation != "auto" && again.activation != "relu") {
       again.activation = "relu";
       return {"relu tells points apart that smooth activations do not", fit_line(data, read, again)};
     }
@@ -225,7 +254,9 @@ Next after_failure(const Dataset& data, const ReadOptions& read, const FitOption
   }
   if (newton && r.status != Status::converged)
     return {"Gauss-Newton needs fewer steps", fit_line(data, read, with_gauss_newton(options))};
-  if (options.deep() && !activation(options.activation).smooth() && r.status != Status::converged) {
+  if (options.deep() &&
+      !activation(options.activation == "auto" ? kUsualActivation : options.activation).smooth() &&
+      r.status != Status::converged) {
     again.activation = "tanh";
     return {"smooth units let Gauss-Newton go on where the signs of others stop it",
             fit_line(data, read, again)};
@@ -262,7 +293,7 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
     return {"see how wide one hidden layer has to be", line("certify", data, read, one)};
   }
   FitOptions fit = usual_fit(read);
-  fit.activation = r.activation;
+  if (r.activation != kUsualActivation) fit.activation = r.activation;
   fit.center = options.center;
   fit.normalize = options.normalize;
   if (r.outcome == "verified") {
@@ -270,6 +301,10 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
                                      ? ""
                                      : fmt::format("check the labels of {} above, then ",
                                                    r.suspects.size() == 1 ? "the sample" : "the samples");
+    if (errs_at_zero_loss(data, r))
+      return {
+          fmt::format("{}train for unseen points, of which zero loss {}", suspects, error_at_zero_loss(r)),
+          fit_line(data, read, with_kernel(fit))};
     return {suspects + "fit them", fit_line(data, read, with_random_features(fit))};
   }
   if (of_many_scales(data))
@@ -303,7 +338,7 @@ std::vector<std::string> fit_of(const Dataset& data, const ReadOptions& read, co
   const WidthRow* row = r.row(id);
   if (row == nullptr || !row->seed) return {};
   FitOptions fit;
-  fit.activation = options.activation;
+  if (options.activation != kUsualActivation) fit.activation = options.activation;
   fit.center = options.center;
   fit.normalize = options.normalize;
   fit.width = static_cast<Index>(row->width.value_or(0));
@@ -341,7 +376,8 @@ Next after_fit(const Dataset& data, const ReadOptions& read, const FitOptions& o
                const std::string& out) {
   if (r.status == Status::interrupted) return {};
   if (!r.conflicts.empty()) return {correct_labels(data, r.conflicts), {}};
-  if (r.status == Status::certified) return keep_the_network(fit_line(data, read, options), data, read, out);
+  if (r.status == Status::certified || r.kernel)
+    return keep_the_network(fit_line(data, read, options), data, read, out);
   return after_failure(data, read, options, r);
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/choices.hpp"
 #include "base/field_text.hpp"
 #include "sources/recipe.hpp"
 #include "sources/source_kind.hpp"
@@ -124,6 +125,10 @@ SweepOptions internal::checked(const std::string& source, SweepOptions o) {
   if (!o.fit.start.drawn() || o.fit.start.paired() || o.fit.output_scale != 1 || o.fit.test.data)
     throw std::invalid_argument(
         "sweep: every trial draws its weights and fits all points: no start, no test");
+  check_choices("fit", o.fit);
+  if (optimizer(o.fit.optimizer).infinite)
+    throw std::invalid_argument(
+        fmt::format("sweep: {} has neither weights nor steps whose trials could differ", o.fit.optimizer));
   o.fit = checked(o.fit);
   const SweepAxes& a = o.axes;
   const auto positive = [](auto value) { return value >= 1; };

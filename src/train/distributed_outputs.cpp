@@ -163,6 +163,8 @@ void serve_outputs(const Group& group) {
   }
 }
 
-bool can_be_dealt(const FitOptions& options) { return options.start.drawn(); }
+bool can_be_dealt(const FitOptions& options) {
+  return options.start.drawn() && !optimizer(options.optimizer).infinite;
+}
 
 }  // namespace zeroloss::internal

@@ -12,10 +12,12 @@
 #include "train/deep/fit.hpp"
 #include "train/distributed_outputs.hpp"
 #include "train/fit_options.hpp"
+#include "train/kernel/fit.hpp"
 #include "train/loop.hpp"
 #include "train/optimizers/optimizers.hpp"
 #include "train/run_summary.hpp"
 #include "train/start.hpp"
+#include "train/unseen.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/text.hpp"
@@ -76,11 +78,13 @@ void gather(RunState state, const Run& run, const Matrix& Y, FitResult& result) 
 }  // namespace
 
 std::string name(Status status) {
-  constexpr std::array names{"certified", "converged", "budget_spent", "stalled", "diverged", "interrupted"};
+  constexpr std::array names{"certified", "converged", "solved",     "budget_spent",
+                             "stalled",   "diverged",  "interrupted"};
   return names[static_cast<std::size_t>(status)];
 }
 
 FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Progress& progress) {
+  if (options.method->facts.infinite) return fit_kernel(data, options, progress);
   if (options.deep()) return fit_deep(data, std::move(options), progress);
   const auto began = std::chrono::steady_clock::now();
   const Activation& phi = activation(options.activation);
@@ -112,6 +116,8 @@ FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Pro
   require_training_memory(options, space, X.rows(), X.cols(), Y.cols());
   auto test = test_points(options.test, data, result.network);
   const CertifiedPoints distinct(set.X(), set.counts, unit_row_error(X.cols()));
+  expect_of_unseen(set, options, options.method->facts.hidden ? sigma(phi) : sigma_features(phi), result,
+                   progress);
   PointTheory theory = point_theory(set, phi, options, progress);
   Run run{options, phi, set, distinct, X, Y, space, std::move(theory), std::move(test)};
   if (options.precision == "float32")

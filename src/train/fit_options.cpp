@@ -8,6 +8,7 @@
 #include "base/choices.hpp"
 #include "train/deep/fit.hpp"
 #include "train/engine/small_trainer.hpp"
+#include "train/kernel/fit.hpp"
 #include "train/optimizers/optimizers.hpp"
 #include "zeroloss/base/parse.hpp"
 
@@ -61,6 +62,8 @@ CheckedOptions checked(const FitOptions& o) {
 
   CheckedOptions result{o, Step(o.step), &method(o.optimizer)};
   const OptimizerFacts& facts = result.method->facts;
+  check_kernel_ridge(result);
+  if (o.activation == "auto" && !facts.infinite) result.activation = kUsualActivation;
   using Facts = OptimizerFacts;
   require_fit(facts.step || result.rule.kind == Step::Kind::automatic,
               fmt::format("step is for {}; {} chooses its own: leave step out", optimizers_with(&Facts::step),
@@ -80,8 +83,8 @@ CheckedOptions checked(const FitOptions& o) {
   require_fit(facts.flow || o.flow_tolerance == usual.flow_tolerance,
               fmt::format("flow_tolerance is for {}; {} takes steps: leave it out",
                           optimizers_with(&Facts::flow), facts.name));
-  const Activation& phi = activation(o.activation);  // throws for an unknown name
-  require_fit(!o.polish || (phi.rectifier() && facts.hidden),
+  if (result.activation != "auto") activation(result.activation);  // throws for an unknown name
+  require_fit(!o.polish || (activation(result.activation).rectifier() && facts.hidden),
               "polish is for relu with trained hidden weights");
   require_fit(facts.gram || o.space != "gram", fmt::format("space gram is not for {}", facts.name));
   constexpr double kFloat = 1e-4;

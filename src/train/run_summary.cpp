@@ -73,6 +73,7 @@ void conclude(FitResult& result, std::size_t expected) {
       result.conclusion = fmt::format("converged to misfit {} in {} steps, not certified{}: {}", misfit,
                                       result.steps, whose, failed->certificate.reason);
       break;
+    case Status::solved:  // of kernel alone, which says so itself
     case Status::budget_spent:
     case Status::stalled:
       result.conclusion = fmt::format("not converged{}: misfit {}: {}", whose, misfit, failed->reason);

@@ -53,6 +53,8 @@ TEST_F(FitCommand, JsonHasEveryKey) {
                               "digest",
                               "labels",
                               "layers",
+                              "leave_one_out_error",
+                              "guessing_error",
                               "options",
                               "conclusion",
                               "status",

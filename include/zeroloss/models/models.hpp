@@ -15,13 +15,14 @@
 /// Any saved model, whatever its kind: opened, described, asked, exported.
 namespace zeroloss {
 
+struct KernelNetwork;
 struct Memorizer;
 struct Network;
 
 /// A model as far as its use goes. Made by open_model, or of a network at hand.
 struct Model {
-  /// two_layer | memorizer | deep | conv_resnet, as in the file's metadata; graph: an ONNX file that is no
-  /// network of layers.
+  /// two_layer | kernel | memorizer | deep | conv_resnet, as in the file's metadata; graph: an ONNX file that
+  /// is no network of layers.
   std::string kind;
   std::string description;                 ///< "two-layer relu network of width 1,024, float64"
   Task task = Task::none;                  ///< it was trained for
@@ -36,7 +37,8 @@ struct Model {
   std::string signature{};   ///< of that ONNX: "x [batch, 64] float64 -> y [batch, 10], label [batch] int64"
   bool its_classes = false;  ///< select_for(): targets are of its classes; others are an error
   std::vector<std::string> notes{};  ///< on how a file of other programs was read, a line each
-  /// A std::shared_ptr<const T>, T = Network, Memorizer, DeepNetwork, GraphNetwork or ConvNetwork.
+  /// A std::shared_ptr<const T>, T = Network, KernelNetwork, Memorizer, DeepNetwork, GraphNetwork or
+  /// ConvNetwork.
   std::any network{};
 };
 
@@ -48,6 +50,7 @@ Model open_model(const std::filesystem::path& path, const StateLayout& layout = 
 
 /// A network as a model; `extra` is kept in what is exported.
 Model model_of(const std::shared_ptr<const Network>& network, const Metadata& extra = {});
+Model model_of(const std::shared_ptr<const KernelNetwork>& network, const Metadata& extra = {});
 Model model_of(const std::shared_ptr<const Memorizer>& network, const Metadata& extra = {});
 Model model_of(const std::shared_ptr<const DeepNetwork>& network, const Metadata& extra = {});
 

@@ -7,6 +7,7 @@
 
 #include "zeroloss/base/fields.hpp"
 #include "zeroloss/deep/network.hpp"
+#include "zeroloss/network/kernel_network.hpp"
 #include "zeroloss/network/tangent_steps.hpp"
 #include "zeroloss/processes/process_group.hpp"
 #include "zeroloss/proof/certificate.hpp"
@@ -19,10 +20,14 @@
 /// can be proved about the weights it ends with.
 namespace zeroloss {
 
-constexpr Index kUsualWidth = 1024;  ///< hidden units where nobody says
+constexpr Index kUsualWidth = 1024;               ///< hidden units where nobody says
+constexpr const char* kUsualActivation = "relu";  ///< of networks with weights, where nobody says
+constexpr Index kMostLeftOut = 3000;  ///< points of which each is left out unasked: that takes a second
 
 struct FitOptions {
-  std::string activation = "relu";  ///< a name that activation() knows
+  /// A name that activation() knows; auto: relu, of kernel that of relu, erf and sigmoid whose predictions
+  /// of points left out are best.
+  std::string activation = "auto";
   /// m hidden units; 0 = those of `start`, else 1,024, for output_layer twice the distinct points if that is
   /// more.
   Index width = 0;
@@ -38,12 +43,17 @@ struct FitOptions {
   /// ball, W_{k+1} = W_k - step J^T r + momentum (W_k - W_{k-1}), from rest; gauss_newton:
   /// Levenberg-Marquardt on the n x n matrix J J^T + mu I; flow: gradient flow, Dormand-Prince 5(4) with
   /// error control; output_layer: W stays, v = Phi^T (Phi Phi^T)^-1 y, for a
-  /// rank below n the shortest least-squares v.
+  /// rank below n the shortest least-squares v; kernel: the infinitely wide network with a ridge, for points
+  /// that are not fitted (kernel_network.hpp), which takes activation, ridge, center, normalize and test
+  /// alone.
   std::string optimizer = "gd";
   /// Of gd, sgd and momentum, for the loss ||r||^2/2 (sgd: its part on the batch): a number > 0;
   /// auto: 1.5/||J(W_0)||^2 (sgd: 1.5 over a bound of the largest ||J||^2 of a batch); theorem: what the
   /// paper's theorem for this scaling and activation allows.
   std::string step = "auto";
+  /// Of kernel: a number >= 0, in units of the kernel's diagonal, whose multiple of the identity is added to
+  /// the kernel; auto: the best of 15 from 1e-6 to 10 on points left out.
+  std::string ridge = "auto";
   Index batch = 1;                    ///< points in a step of sgd, 1..n
   double momentum = 0.9;              ///< of momentum, in [0, 1); 0 is gradient descent
   std::string precision = "float64";  ///< float64 | float32 (gd, sgd and momentum only)
@@ -72,7 +82,11 @@ struct FitOptions {
 };
 template <Is<FitOptions> T, class Visitor>
 void fields(T& o, const Visitor& visit) {
-  visit(Field{"activation", "Activation of the hidden units"}.under("Network"), o.activation);
+  visit(Field{"activation",
+              "Activation of the hidden units; auto: relu, of kernel the best of relu, erf and sigmoid on "
+              "points left out"}
+            .under("Network"),
+        o.activation);
   visit(Field{"width",
               "Hidden units of each output, or of each layer of many; 0 = those of `start`, else 1,024, for "
               "output_layer twice the points if that is more, and 256 for many layers"}
@@ -107,6 +121,13 @@ void fields(T& o, const Visitor& visit) {
   visit(Field{"optimizer", optimizer_help("optimizer")}.of(optimizer_choices()).under("Training"),
         o.optimizer);
   visit(Field{"step", optimizer_help("step")}.taking("NUMBER|auto|theorem").under("Training"), o.step);
+  visit(Field{"ridge",
+              "Of kernel: what is added to its diagonal, in units of that, >= 0; auto: the best of 15 on "
+              "points left out"}
+            .taking("NUMBER|auto")
+            .under("Training")
+            .not_of_trials(),
+        o.ridge);
   visit(Field{"batch", optimizer_help("batch")}.under("Training"), o.batch);
   visit(Field{"momentum", "Of momentum: the part of the last step that is taken again, in [0, 1)"}.under(
             "Training"),
@@ -168,10 +189,11 @@ void fields(T& o, const Visitor& visit) {
 }
 
 /// How training of an output ended, from best to worst. certified: a certificate holds for the final weights.
-/// converged: the misfit is at most the tolerance. budget_spent: max_steps are done, or max_seconds. stalled:
+/// converged: the misfit is at most the tolerance. solved: kernel has its solution, which a ridge keeps from
+/// the targets. budget_spent: max_steps are done, or max_seconds. stalled:
 /// no step makes progress any more, or none for as long as `patience` says. diverged: not finite, or 1000
 /// times the start.
-enum class Status { certified, converged, budget_spent, stalled, diverged, interrupted };
+enum class Status { certified, converged, solved, budget_spent, stalled, diverged, interrupted };
 std::string name(Status status);
 
 /// One point of the training curve, with what theory says beside it (empty where it says nothing).
@@ -305,20 +327,28 @@ struct FitResult {
   std::string space;                    ///< weights | gram
   std::string engine = {};              ///< the device that took the steps; empty of this process
   std::optional<TestResult> test = {};  ///< if there are test points and the run was not interrupted
-  Network network;                      ///< of one hidden layer
-  std::optional<DeepNetwork> deep;      ///< of many
-  std::vector<DeepNetwork> separate;    ///< of many, a network a class: those that `deep` has side by side
-  std::string layers;                   ///< of many: which were trained
-  std::optional<Network> polished;      ///< relu, if every output has one: misfit at rounding level
-  std::vector<TwoLayer> witnesses;      ///< of each output; without v where its proof is at its own weights
+  /// Of the infinitely wide network trained on all other points, at each (theory 5): the fraction
+  /// misclassified; of numbers the root mean square over the targets' deviation. That of `kernel` with its
+  /// ridge, of other optimizers without one: what certify finds. Empty above 3,000 points, and where equal
+  /// points have different labels.
+  std::optional<double> leave_one_out_error = {};
+  std::optional<double> guessing_error = {};  ///< by the same measure, of the most frequent class or the mean
+  Network network;                            ///< of one hidden layer
+  std::optional<DeepNetwork> deep;            ///< of many
+  std::optional<KernelNetwork> kernel;        ///< infinitely wide: then the two above are empty
+  std::vector<DeepNetwork> separate;  ///< of many, a network a class: those that `deep` has side by side
+  std::string layers;                 ///< of many: which were trained
+  std::optional<Network> polished;    ///< relu, if every output has one: misfit at rounding level
+  std::vector<TwoLayer> witnesses;    ///< of each output; without v where its proof is at its own weights
   double seconds = 0;
 };
 template <Is<FitResult> T, class Visitor>
 void fields(T& r, const Visitor& visit) {
   visit(Field{"conclusion", "The answer in a sentence or two."}, r.conclusion);
-  visit(Field{"status",
-              "certified | converged | budget_spent | stalled | diverged: the worst of the outputs'."},
-        r.status);
+  visit(
+      Field{"status",
+            "certified | converged | solved | budget_spent | stalled | diverged: the worst of the outputs'."},
+      r.status);
   visit(Field{"n", "Points."}, r.n);
   visit(Field{"d", "Features."}, r.d);
   visit(Field{"n_distinct", "Distinct points; all samples are trained on."}, r.n_distinct);
@@ -340,9 +370,17 @@ void fields(T& r, const Visitor& visit) {
         r.engine);
   visit(Field{"tolerance", "The one in force."}, r.tolerance);
   visit(Field{"test", "The trained network on the test points, or None."}, r.test);
+  visit(
+      Field{"leave_one_out_error",
+            "Of the infinitely wide network, at points left out: fraction misclassified, or root mean square "
+            "over the targets' deviation. None above 3,000 points."},
+      r.leave_one_out_error);
+  visit(Field{"guessing_error", "By the same measure, of the most frequent class, or of the mean."},
+        r.guessing_error);
   visit(Field{"layers", "Of many layers: which were trained."}, r.layers);
   visit(Field{"network"}.apart(), r.network);
   visit(Field{"deep", "The network of many layers, or None."}.apart(), r.deep);
+  visit(Field{"kernel", "The infinitely wide network, or None."}.apart(), r.kernel);
   visit(Field{"separate", "Of many layers trained apart: a network a class."}.apart(), r.separate);
   visit(Field{"polished", "relu: a network whose misfit is at rounding level, or None."}.apart(), r.polished);
   visit(Field{"witnesses", "Of each output what its proof of existence is at; without v: its own weights."}

@@ -20,7 +20,8 @@ struct OptimizerFacts {
   bool together = false;       ///< a device can train many networks at once
   bool flow = false;           ///< continuous time; takes `flow_tolerance`
   bool hidden = true;          ///< trains the hidden weights W; otherwise the output weights v
-  bool forecast = false;       ///< the infinitely wide network's curve is known
+  bool infinite = false;  ///< no weights: the infinitely wide network itself, solved at once; takes `ridge`
+  bool forecast = false;  ///< the infinitely wide network's curve is known
 };
 
 /// All, in the order in which help lists them.

@@ -28,7 +28,7 @@ def fit(
     y: npt.ArrayLike | None = None,
     *,
     # keywords of fit
-    activation: str = "relu",
+    activation: str = "auto",
     width: int = 0,
     depth: int = 1,
     residual: bool = False,
@@ -37,8 +37,9 @@ def fit(
     separate: bool = False,
     scaling: Literal["ntk", "balanced"] = "ntk",
     output_scale: float = 1.0,
-    optimizer: Literal["gd", "sgd", "momentum", "gauss_newton", "flow", "output_layer"] = "gd",
+    optimizer: Literal["gd", "sgd", "momentum", "gauss_newton", "flow", "output_layer", "kernel"] = "gd",
     step: float | str = "auto",
+    ridge: float | str = "auto",
     batch: int = 1,
     momentum: float = 0.9,
     precision: Literal["float64", "float32"] = "float64",
@@ -74,7 +75,8 @@ def fit(
     data, y, **read
         As for :func:`read_dataset`.
     activation : str
-        One of ``zeroloss.kernel.activation_names()``.
+        One of ``zeroloss.kernel.activation_names()``, or auto: relu, of kernel that of relu, erf and sigmoid which
+        predicts points left out best.
     width : int
         Hidden units of each output, or of each layer of many; 0 = those of `start`, else 1,024, or twice the points for
         output_layer, and 256 for many layers.
@@ -95,10 +97,15 @@ def fit(
     output_scale : float
         What drawn output weights are multiplied with, > 0.
     optimizer : str
-        gd, sgd, momentum (the heavy ball), gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow) or
-        output_layer (random features).
+        gd, sgd, momentum (the heavy ball), gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow),
+        output_layer (random features) or kernel: the infinitely wide network with a ridge, up to 20,000 points, for
+        points that are not fitted. It takes `activation`, `ridge`, `center`, `normalize` and `test` alone, and is
+        :class:`~zeroloss.estimators.NTKClassifier` (NTKRegressor) on the points as they are read.
     step : float or str
         Of gd, sgd and momentum: a number > 0, auto (1.5/||J||^2), or theorem (what the paper allows).
+    ridge : float or str
+        Of kernel: what is added to its diagonal, in units of that, >= 0; 0 interpolates. auto: the best of 15 from 1e-6
+        to 10 on points left out.
     batch : int
         Points in a step of sgd, 1..n.
     momentum : float
@@ -187,6 +194,7 @@ def fit(
         "output_scale": output_scale,
         "optimizer": optimizer,
         "step": step,
+        "ridge": ridge,
         "batch": batch,
         "momentum": momentum,
         "precision": precision,
@@ -214,7 +222,8 @@ def fit(
     source, subject = dataset("fit", data, y, read, seed)
     begin, weights = start_of("fit", start)
     tested, points = test_set("fit", test, source)
-    options = filled("fit", FitOptions(), {**given, "step": step_text("fit", step), "start": begin, "test": tested})
+    texts = {"step": step_text("fit", step), "ridge": step_text("fit", ridge, "ridge")}
+    options = filled("fit", FitOptions(), {**given, **texts, "start": begin, "test": tested})
     written = changed(options, FitOptions(), {**given, "start": weights, "test": points})
     text = call("fit", subject, {**written, **read})
     with limited(threads), shown(progress) as report:

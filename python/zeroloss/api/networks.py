@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._core import DeepNetwork, FitResult, Layer, Network, ReadNetwork
+from .._core import DeepNetwork, FitResult, KernelNetwork, Layer, Network, ReadNetwork
 from .options import Written
 
 #: A torch.nn.Module, an estimator of scikit-learn, a FitResult, a network, or a path.
@@ -147,6 +147,8 @@ def network_of(
             raise ValueError(f"{function}: {name} is for an ONNX file; this model has its own")
     if isinstance(model, FitResult):
         model = model.network
+    if isinstance(model, KernelNetwork):
+        raise ValueError(f"{function}: an infinitely wide network, which has no weights")
     if isinstance(model, Network):
         model = _core.layers_of(model)
     if isinstance(model, DeepNetwork):

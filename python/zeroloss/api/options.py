@@ -35,12 +35,12 @@ def filled(function: str, options: Options, given: Mapping[str, Any]) -> Options
     return options
 
 
-def step_text(function: str, step: float | str) -> str:
-    """A step as the library takes it: a number with all its digits, or a word."""
+def step_text(function: str, step: float | str, name: str = "step") -> str:
+    """A step or ridge as the library takes it: a number with all its digits, or a word."""
     if isinstance(step, str):
         return step
     if not isinstance(step, numbers.Real):
-        raise TypeError(f"{function}: step has to be a number or a word; got {step!r}")
+        raise TypeError(f"{function}: {name} has to be a number or a word; got {step!r}")
     return repr(float(step))
 
 

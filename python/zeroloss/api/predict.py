@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._core import DeepNetwork, FitResult, GraphNetwork, Memorizer, MemorizeResult, Network, ProveResult
+from .._core import DeepNetwork, FitResult, GraphNetwork, KernelNetwork, Memorizer, MemorizeResult, Network, ProveResult
 from .arrays import class_names_of
 from .data import Data, Read, dataset
 from .networks import Layout, network_of
@@ -21,7 +21,7 @@ from .seed import Seed, seed_of
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Loaded = Network | Memorizer | DeepNetwork | GraphNetwork
+Loaded = Network | KernelNetwork | Memorizer | DeepNetwork | GraphNetwork
 Model = FitResult | MemorizeResult | ProveResult | Loaded | str | os.PathLike[str]
 
 
@@ -74,7 +74,7 @@ def load(
 
     Returns
     -------
-    Network, Memorizer, DeepNetwork or GraphNetwork
+    Network, KernelNetwork, Memorizer, DeepNetwork or GraphNetwork
         What `fit` and `memorize` saved, as it was; else a network of layers, whose outputs are those before what
         `behind` says (a softmax, a sigmoid); or a graph, where an ONNX file is no network of layers, or a run has a
         convolutional network.
@@ -121,7 +121,7 @@ def predict(
 
     Parameters
     ----------
-    model : FitResult, MemorizeResult, ProveResult, Network, Memorizer, DeepNetwork, GraphNetwork or path
+    model : FitResult, MemorizeResult, ProveResult, Network, KernelNetwork, Memorizer, DeepNetwork, GraphNetwork or path
         Of a ProveResult the polished network. A path is a run folder, a .safetensors file or an .onnx file.
     data, y, seed, **read
         As for :func:`read_dataset`. Targets are compared with if there are any: classes by name, be it a single one.

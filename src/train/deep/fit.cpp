@@ -17,11 +17,13 @@
 #include "train/run_summary.hpp"
 #include "train/test_points.hpp"
 #include "train/training.hpp"
+#include "train/unseen.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/parse.hpp"
 #include "zeroloss/deep/draw.hpp"
 #include "zeroloss/deep/prove.hpp"
+#include "zeroloss/kernel/deep.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -289,6 +291,11 @@ FitResult fit_deep(const Dataset& data, CheckedOptions options, Progress& progre
   require_memory(8 * (4 * static_cast<double>(n) * units + 4 * units * static_cast<double>(result.width)),
                  "the layers' numbers", "try a smaller width or fewer points (n)");
 
+  if (set.points.n() <= kMostLeftOut)
+    expect_of_unseen(
+        set, options,
+        deep_tangent(activation(options.activation), {.layers = options.depth, .residual = options.residual}),
+        result, progress);
   Network like;  // for the checks of the test points alone
   like.normalize = true;
   like.center = set.center;

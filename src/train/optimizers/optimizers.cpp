@@ -10,8 +10,8 @@
 namespace zeroloss {
 namespace internal::methods {
 
-extern const Method gd, sgd, momentum, gauss_newton, flow, output_layer;
-constexpr const Method* all[] = {&gd, &sgd, &momentum, &gauss_newton, &flow, &output_layer};
+extern const Method gd, sgd, momentum, gauss_newton, flow, output_layer, kernel;
+constexpr const Method* all[] = {&gd, &sgd, &momentum, &gauss_newton, &flow, &output_layer, &kernel};
 
 }  // namespace internal::methods
 

@@ -1,0 +1,223 @@
+#include "train/kernel/fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "network/prepare.hpp"
+#include "train/optimizers/optimizers.hpp"
+#include "train/test_points.hpp"
+#include "train/unseen.hpp"
+#include "zeroloss/base/error.hpp"
+#include "zeroloss/base/parse.hpp"
+#include "zeroloss/base/text.hpp"
+#include "zeroloss/kernel/gram.hpp"
+#include "zeroloss/kernel/ridge.hpp"
+
+namespace zeroloss::internal {
+namespace {
+
+// What Python's NTKClassifier chooses from, and how.
+constexpr std::array kChosenFrom{"relu", "erf", "sigmoid"};  // from the roughest kernel to the smoothest
+constexpr std::array kRidges{1e-6, 3.16e-6, 1e-5, 3.16e-5, 1e-4, 3.16e-4, 1e-3, 3.16e-3,
+                             1e-2, 3.16e-2, 0.1,  0.316,   1.0,  3.16,    10.0};
+constexpr Index kChosenOn = 2000;      // of more points, so many evenly spaced ones decide the activation
+constexpr Index kMostPoints = 20'000;  // 1.5 n^2 doubles are 4.8 GB
+
+struct Choice {
+  std::string activation;
+  double ridge = 0;  // in units of k(1)
+  double loss = 0;   // root mean square of the residuals of points left out
+  RidgeSolution solution;
+};
+
+std::vector<double> ridges_of(const FitOptions& o) {
+  if (o.ridge == "auto") return {kRidges.begin(), kRidges.end()};
+  return {parsed_number(o.ridge).value_or(-1)};
+}
+
+// The best ridge of one activation; none where no system is numerically positive definite.
+std::optional<Choice> best_ridge(const std::string& name, const RowMatrix& X, const Matrix& Y,
+                                 const std::vector<double>& ridges, Progress& progress) {
+  const Kernel kernel = sigma(activation(name));
+  const double scale = kernel(1);
+  std::optional<Choice> best;
+  const auto take = [&](double ridge, std::optional<RidgeSolution> solution) {
+    if (!solution) return;
+    const double loss = std::sqrt(solution->residuals.squaredNorm() / static_cast<double>(Y.size()));
+    if (!best || loss < best->loss) best = Choice{name, ridge, loss, std::move(*solution)};
+  };
+  Gram<double> gram = zeroloss::gram(X, kernel, progress);
+  if (ridges.size() == 1) {
+    progress.stage("ridge");
+    take(ridges[0], solve_ridge(std::move(gram.K), {}, ridges[0] * scale, Y, progress));
+    return best;
+  }
+  const RidgePath path(gram.K, {}, progress);
+  progress.stage("leave-one-out");
+  for (const double ridge : ridges) {
+    progress.check();
+    take(ridge, path.solve(ridge * scale, Y));
+  }
+  return best;
+}
+
+// The activation and ridge whose residuals of left-out points have the least mean square.
+std::optional<Choice> chosen(const FitOptions& o, const RowMatrix& X, const Matrix& Y, Progress& progress) {
+  const std::vector<double> ridges = ridges_of(o);
+  const auto best_of = [&](const RowMatrix& points, const Matrix& targets) {
+    std::optional<Choice> best;
+    for (const char* name : kChosenFrom)
+      if (auto found = best_ridge(name, points, targets, ridges, progress);
+          found && (!best || found->loss < best->loss))
+        best = std::move(found);
+    return best;
+  };
+  if (o.activation != "auto") return best_ridge(o.activation, X, Y, ridges, progress);
+  if (X.rows() <= kChosenOn) return best_of(X, Y);
+  std::vector<Index> some;
+  for (Index k = 0; k < kChosenOn; ++k) some.push_back(k * (X.rows() - 1) / (kChosenOn - 1));
+  const auto among = best_of(X(some, Eigen::all), Y(some, Eigen::all));
+  return among ? best_ridge(among->activation, X, Y, ridges, progress) : among;
+}
+
+double relative(const Vector& r, const Vector& y) { return r.norm() / (y.norm() > 0 ? y.norm() : 1); }
+
+// Of one output: before the equations are solved, and after.
+OutputResult output_of(const std::string& label, const Vector& y, const Vector& f, double offset,
+                       double tolerance) {
+  OutputResult output;
+  output.label = label;
+  output.steps = 1;
+  output.relative_misfit = relative(f - y, y);
+  output.status = output.relative_misfit <= tolerance ? Status::converged : Status::solved;
+  output.curve.push_back({.relative_misfit = relative(y.array() - offset, y)});
+  output.curve.push_back({.step = 1, .time = 1, .relative_misfit = output.relative_misfit});
+  return output;
+}
+
+std::optional<double> output_error(const TestPoints& test, const Matrix& f, Index c) {
+  const Vector r = f.col(c) - test.Y.col(c);
+  if (!r.allFinite()) return {};
+  const auto n = static_cast<double>(r.size());
+  if (!test.classes) return r.norm() / std::sqrt(n);
+  return static_cast<double>(((f.col(c).array() >= 0) != (test.Y.col(c).array() > 0)).count()) / n;
+}
+
+std::string advice_without_weights(std::string_view option) {
+  return fmt::format("{} is for networks with weights, and kernel has none: leave `{}` out", option, option);
+}
+
+}  // namespace
+
+void check_kernel_ridge(const CheckedOptions& o) {
+  if (!o.method->facts.infinite) {
+    require_fit(o.ridge == "auto", fmt::format("ridge is for {}; {} has none: leave it out",
+                                               optimizers_with(&OptimizerFacts::infinite), o.optimizer));
+    return;
+  }
+  static const std::set<std::string_view> taken{
+      "optimizer", "activation",         "ridge", "center", "normalize", "seed", "test", "checkpoint",
+      "tolerance", "checkpoint_every_s", "resume"};
+  fields_beside(static_cast<const FitOptions&>(o), FitOptions{},
+                [](const Field& field, const auto& value, const auto& usual) {
+                  require_fit(taken.contains(field.name) || value == usual,
+                              advice_without_weights(field.name));
+                });
+  require_fit(o.tolerance == 0 || o.tolerance == o.method->facts.tolerance,
+              advice_without_weights("tolerance"));
+  const auto ridge = parsed_number(o.ridge);
+  require_fit(o.ridge == "auto" || (ridge && *ridge >= 0 && std::isfinite(*ridge)),
+              fmt::format("ridge must be a number >= 0, or auto; got \"{}\"", o.ridge));
+}
+
+FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progress& progress) {
+  const auto began = std::chrono::steady_clock::now();
+  progress.stage("preparing the points");
+  if (data.stored)
+    throw std::invalid_argument(
+        "fit: points that stay in their file are for networks with weights, and kernel "
+        "has none");
+  if (data.n() > kMostPoints)
+    throw std::invalid_argument(
+        fmt::format("fit: kernel takes up to {} points, and {} has {}: take some of them, `n={}`",
+                    with_commas(kMostPoints), data.name, with_commas(data.n()), kMostPoints));
+  TrainingSet set = training_set(data, options.center, options.normalize);
+  const Matrix& Y = set.Y;
+  FitResult result;
+  result.n = data.n();
+  result.d = data.d();
+  result.n_distinct = set.n_distinct;
+  result.conflicts = std::move(set.conflicts);
+  result.nearest = std::move(set.nearest);
+  result.steps = 1;
+  result.tolerance = options.tolerance;
+  result.forecast_missing = fmt::format("for {} only", optimizers_with(&OptimizerFacts::forecast));
+  Network like;  // for the checks of the test points alone
+  like.center = set.center;
+  like.standardization = set.standardization;
+  const auto test = test_points(options.test, data, like);
+
+  const Vector offset =
+      data.task == Task::regression ? Vector(Y.colwise().mean().transpose()) : Vector(Vector::Zero(Y.cols()));
+  const Matrix centred = Y.rowwise() - offset.transpose();
+  std::optional<Choice> choice = chosen(options, set.points.X, centred, progress);
+  if (!choice) {
+    result.status = Status::stalled;
+    result.outputs.emplace_back().status = Status::stalled;
+    result.outputs.back().reason =
+        "the kernel of these points is numerically singular: take a larger `ridge`";
+    result.outputs.back().curve.push_back({.relative_misfit = relative(centred.reshaped(), Y.reshaped())});
+    result.relative_misfit = result.outputs.back().relative_misfit =
+        result.outputs.back().curve.back().relative_misfit;
+    result.conclusion = fmt::format("not solved: {}", result.outputs.back().reason);
+    result.seconds = seconds_since(began);
+    return result;
+  }
+  result.leave_one_out_error = left_out_error(set.points, Y, choice->solution.residuals);
+  result.guessing_error = guessing_error(set.points);
+  KernelNetwork network{.activation = choice->activation,
+                        .ridge = choice->ridge,
+                        .points = std::move(set.points.X),
+                        .coefficients = std::move(choice->solution.coefficients),
+                        .offset = offset,
+                        .center = set.center,
+                        .task = data.task,
+                        .class_names = data.class_names,
+                        .standardization = set.standardization,
+                        .encoding = data.encoding};
+  progress.stage("asking the points themselves");
+  const Matrix f = outputs(network, network.points, progress);
+  const Matrix at_test = test ? outputs(network, test->X, progress) : Matrix();
+  result.relative_misfit = relative((f - Y).reshaped(), Y.reshaped());
+  result.status = Status::certified;
+  for (Index c = 0; c < Y.cols(); ++c) {
+    const std::string label = Y.cols() > 1 ? data.class_names[static_cast<std::size_t>(c)] : "";
+    OutputResult output = output_of(label, Y.col(c), f.col(c), offset(c), result.tolerance);
+    result.status = std::max(result.status, output.status);
+    if (test) {
+      const Matrix before = offset.transpose().replicate(test->X.rows(), 1);
+      output.curve.front().test_error = output_error(*test, before, c);
+      output.curve.back().test_error = output_error(*test, at_test, c);
+    }
+    result.outputs.push_back(std::move(output));
+  }
+  if (test) result.test = judged(*test, at_test);
+  result.conclusion = fmt::format(
+      "{}: kernel ridge regression of the infinitely wide {} network, ridge {:.3g}{}", name(result.status),
+      network.activation, network.ridge, options.ridge == "auto" ? " by leave-one-out" : "");
+  result.kernel = std::move(network);
+  progress.finish();
+  result.seconds = seconds_since(began);
+  for (OutputResult& output : result.outputs) output.seconds = result.seconds;
+  return result;
+}
+
+}  // namespace zeroloss::internal
