@@ -151,7 +151,8 @@ class Library:
                     yield function[0]
 
     def _behind(self, source, start, end, depth):
-        """The texts of the functions that are called in it and return one, and of the variables of this function."""
+        """The texts of the functions that are called in it and return one, and of the variables of this function. What
+        is wrong with a part of something is looked for as deep as what is wrong with the whole."""
         if depth == 0:
             return
         function = source.around(start)
@@ -162,7 +163,7 @@ class Library:
                 kind = other.tokens[max(0, first - 8) : first - 2]
                 if "string" in kind or kind[-1:] == ["]"] or any(word.endswith("Error") for word in kind):
                     yield from other.texts(*body)
-                    yield from self._behind(other, *body, depth - 1)
+                    yield from self._behind(other, *body, depth if name.endswith("_problem") else depth - 1)
             for i in range(*function[2]) if function and not called else ():
                 if source.tokens[i] == name and source.tokens[i + 1] in ("=", "+", "{", "("):
                     at = source.statement(i + 1)
