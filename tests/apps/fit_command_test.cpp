@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <regex>
@@ -15,6 +16,7 @@
 #include "support/shared_data.hpp"
 #include "support/temp_folder.hpp"
 #include "zeroloss/base/digest.hpp"
+#include "zeroloss/base/text.hpp"
 #include "zeroloss/storage/tensors.hpp"
 
 namespace zeroloss::test {
@@ -160,6 +162,47 @@ TEST_F(FitCommand, RunFolderIsWhole) {
               result["relative_misfit"], rounding);
 
   refused(with(kQuick, {"--out", path("run")}), {"exists already"});
+}
+
+// Classes that lie over each other: zero loss errs on points left out, and certify says so.
+TEST_F(FitCommand, KernelIsForPointsThatAreNotFitted) {
+  const auto table = [&](const char* name, int first, int last) {
+    std::string csv = "a,b,c,kind\n";
+    for (int i = first; i < last; ++i) {
+      const double turn = 0.7 * i, noise = std::sin(12.9898 * i);
+      csv += fmt::format(
+          "{:.6f},{:.6f},{:.6f},{}\n", std::cos(turn) + 0.3 * noise, std::sin(1.3 * turn), noise,
+          std::array{"ant", "bee", "cow"}[static_cast<std::size_t>(std::cos(turn) + noise > 0.6 ? 2
+                                                                   : std::sin(turn) + noise > 0 ? 1
+                                                                                                : 0)]);
+    }
+    return write(name, csv);
+  };
+  const std::string train = table("train.csv", 0, 90), other = table("other.csv", 200, 260);
+  const Json certified = answer({"certify", train, "--target", "kind"});
+  EXPECT_EQ(certified["next"]["command"],
+            shell_command({"zeroloss", "fit", train, "--target", "kind", "--optimizer", "kernel"}));
+  const Arguments run{"fit", train, "--target", "kind", "--optimizer", "kernel"};
+  const Outcome fitted = zeroloss(with(run, {"--test", other, "--out", path("run")}));
+  ASSERT_EQ(fitted.exit_code, 0) << fitted.err;
+  const Json result = json_of(path("run/result.json"));
+  EXPECT_EQ(result["status"], "solved");
+  EXPECT_EQ(result["test"]["n"], 60);
+  EXPECT_GT(result["guessing_error"], result["leave_one_out_error"]);
+  for (const char* words :
+       {"\nunseen points: ", " % wrong by leave-one-out; by guessing the most frequent class, ", "\nridge ",
+        "next: apply the network\n"})
+    EXPECT_NE(fitted.out.find(words), std::string::npos) << fitted.out;
+  EXPECT_EQ(fitted.out.find("certified"), std::string::npos) << fitted.out;
+
+  const Json said = answer({"predict", path("run"), other});
+  EXPECT_EQ(said["error"], result["test"]["error"]);
+  ASSERT_EQ(zeroloss({"export", path("run"), path("model.onnx")}).exit_code, 0);
+  EXPECT_EQ(answer({"predict", path("model.onnx"), other, "--target", "kind"})["predictions"],
+            said["predictions"]);
+  refused(with(run, {"--width", "5"}), {"leave --width out"});
+  refused(with(run, {"--ridge", "less"}), {"ridge must be a number >= 0, or auto"});
+  refused({"fit", train, "--target", "kind", "--ridge", "1"}, {"ridge is for kernel"});
 }
 
 TEST_F(FitCommand, BeginsAtTheWeightsOfAFile) {

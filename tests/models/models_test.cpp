@@ -149,7 +149,7 @@ TEST_F(Models, RefusesWhatIsNoModel) {
   EXPECT_MESSAGE(DataError, open_model(path("tensors")), "not a model of zeroloss");
   write_tensors(path("other"), {}, {{"kind", "tree"}});
   EXPECT_MESSAGE(DataError, open_model(path("other")), "a model of kind 'tree'",
-                 "two_layer, memorizer, deep, conv_resnet");
+                 "two_layer, kernel, memorizer, deep, conv_resnet");
 }
 
 TEST_F(Models, ComparesClassesByName) {

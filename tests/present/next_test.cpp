@@ -186,6 +186,14 @@ TEST_F(NextLine, OfCertifyTrainsWhatWasProved) {
   read_.seed = 5;
   EXPECT_EQ(of(),
             "zeroloss fit 'my table.csv' --target kind --seed 5 --activation gelu --optimizer output_layer");
+  result.task = Task::classification;
+  result.leave_one_out_error = 0.25;  // zero loss errs: a ridge is for that
+  EXPECT_EQ(of(), "zeroloss fit 'my table.csv' --target kind --seed 5 --optimizer kernel");
+  EXPECT_EQ(after_certify(data_, read_, {}, result).why,
+            "train for unseen points, of which zero loss gets 25 % wrong");
+  result.leave_one_out_error = 0;
+  EXPECT_EQ(of(),
+            "zeroloss fit 'my table.csv' --target kind --seed 5 --activation gelu --optimizer output_layer");
   read_.seed = 0;
   result.outcome = "not verified";
   EXPECT_EQ(of(), "zeroloss certify 'my table.csv' --target kind");
