@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 import zeroloss
-from bounds import U, backward_error, gamma, prediction_error, residual_error, solution_error
+from bounds import (
+    U,
+    backward_error,
+    entry_error,
+    gamma,
+    prediction_error,
+    residual_error,
+    row_error,
+    solution_error,
+)
 from rounding import two_layers
 
 pytest.importorskip("sklearn")
@@ -226,6 +235,40 @@ def test_one_ridge_and_several_agree(ridge):
     if ridge == 0:
         off = 2 * backward_error(150) * np.linalg.norm(A, 2) * np.linalg.norm(one.dual_coef_)
         np.testing.assert_allclose(one.predict(X), y, rtol=gamma(150), atol=off)
+
+
+@pytest.mark.parametrize("load", [load_diabetes, load_breast_cancer, load_wine])
+def test_fit_with_kernel_is_the_estimator(load, tmp_path):
+    X, y = load(return_X_y=True)
+    X = kernel.unit_rows(StandardScaler().fit_transform(X))
+    X, y, new = X[::3], y[::3], X[1::3]
+    regression = load is load_diabetes
+    ours = (NTKRegressor if regression else NTKClassifier)(center=False, bias=0).fit(X, y)
+    task = "regression" if regression else "classification"
+    result = zeroloss.fit(X, y, optimizer="kernel", task=task, standardize="no", bias=0)
+    network = result.network
+    assert isinstance(network, zeroloss.KernelNetwork)
+    assert (network.activation, network.ridge) == (ours.activation_, ours.ridge_)
+    sigma, n = kernel.sigma(network.activation), len(X)
+    A = kernel.gram(X, sigma, normalize=False).K + network.ridge * sigma(1.0) * np.eye(n)
+    k = kernel.cross_gram(new, X, sigma, normalize=False)
+    # Points are divided by their lengths once more, which moves the inner products; the diagonal is k(1) for both.
+    moved_by = 4 * row_error(X.shape[1]) + gamma(X.shape[1])
+    entries = max(entry_error(sigma, rho, moved_by).max() for rho in (X @ X.T - np.eye(n), new @ X.T))
+    off = prediction_error(k, A, ours.dual_coef_, n * entries)
+    said = zeroloss.predict(result, new).outputs
+    beside = ours.predict(new) if regression else ours.decision_function(new)
+    np.testing.assert_allclose(said.squeeze(), beside, rtol=gamma(2), atol=off)  # the mean is added
+    if not regression:
+        assert result.leave_one_out_error == ours.leave_one_out_error_
+        assert result.guessing_error == pytest.approx(1 - np.bincount(y).max() / n, rel=2 * U)
+    assert pickle.loads(pickle.dumps(network)).coefficients.tolist() == network.coefficients.tolist()
+
+    network.export_onnx(tmp_path / "model.onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    by_onnx, *label = onnxruntime.InferenceSession(tmp_path / "model.onnx").run(None, {"x": new})
+    np.testing.assert_allclose(by_onnx, said, rtol=gamma(2), atol=off)
+    assert regression or np.array_equal(label[0], y.dtype.type(ours.predict(new)))
 
 
 def test_equal_points_without_a_ridge_get_the_mean_of_their_targets():

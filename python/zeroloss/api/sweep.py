@@ -66,7 +66,7 @@ def sweep(
     # end
     # keywords of trial
     residual: bool = False,
-    optimizer: Literal["gd", "sgd", "momentum", "gauss_newton", "flow", "output_layer"] = "gd",
+    optimizer: Literal["gd", "sgd", "momentum", "gauss_newton", "flow", "output_layer", "kernel"] = "gd",
     batch: int = 1,
     momentum: float = 0.9,
     precision: Literal["float64", "float32"] = "float32",
