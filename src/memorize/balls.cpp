@@ -27,11 +27,6 @@ struct Arithmetic {
 
 constexpr Arithmetic kReal{0, 0, kNever}, kDouble{u, kTiny, 0x1p1022}, kFloat{kSingle, 0x1p-126, 0x1p126};
 
-/// ||h||, rounded up: squares that vanish are below 2^-1022 each.
-double length_up(const Eigen::Ref<const Vector>& h) {
-  return (h.norm() + std::sqrt(static_cast<double>(h.size())) * 0x1p-511) * kUp;
-}
-
 bool is_silent_row(const Eigen::Ref<const RowMatrix>& U, const Eigen::Ref<const Vector>& s, Index a) {
   return s(a) <= 0 && U.row(a).isZero(0);  // it fills the last block
 }
@@ -213,6 +208,11 @@ class Evaluation {
 
 }  // namespace
 
+// Squares that vanish are below 2^-1022 each.
+double length_up(const Eigen::Ref<const Vector>& h) {
+  return (h.norm() + std::sqrt(static_cast<double>(h.size())) * 0x1p-511) * kUp;
+}
+
 void each_ball(const Memorizer& network, const RowMatrix& X, const Columns& columns, Progress& progress,
                const UseBalls& use) {
   constexpr Index kTile = 512;
@@ -232,8 +232,12 @@ void each_ball(const Memorizer& network, const RowMatrix& X, const Columns& colu
     const Index places = (count + blocks::kPoints - 1) / blocks::kPoints * blocks::kPoints;
     Rows<float> screened = Rows<float>::Zero(k, places);
     Eigen::VectorXf reach = Eigen::VectorXf::Constant(places, -1e30F);
-    OutputBalls balls{begin, Matrix(count, r), {Matrix(count, r), Matrix(count, r)}, {}};
+    OutputBalls balls;
+    balls.first = begin;
+    balls.centers.resize(count, r);
+    balls.errors.fill(Matrix(count, r));
     balls.moved_by.assign(static_cast<std::size_t>(count), -1);
+    balls.activations = balls.activation_errors = RowMatrix::Zero(count, k);
     std::vector<State> states;
     const auto show = [&](Index i) {  // what screen() sees of a point
       State& state = states[static_cast<std::size_t>(i)];
@@ -250,12 +254,18 @@ void each_ball(const Memorizer& network, const RowMatrix& X, const Columns& colu
     blocks::screen(evaluation.screen(), places, screened.data(), reach.data(), [&](Index block, Index i) {
       if (i >= count || reach(i) < 0) return;
       Index& mover = balls.moved_by[static_cast<std::size_t>(i)];
-      if (evaluation.advance(block, states[static_cast<std::size_t>(i)], activations))
+      if (evaluation.advance(block, states[static_cast<std::size_t>(i)], activations)) {
         mover = mover == -1 ? block : -2;
+        balls.activations.row(i) = activations.value.transpose();
+        balls.activation_errors.row(i) = activations.error[kExact].transpose();
+      }
       show(i);
     });
     for (Index i = 0; i < count; ++i)
       evaluation.finish(states[static_cast<std::size_t>(i)], i, activations, balls);
+    balls.reach.resize(count);
+    for (Index i = 0; i < count; ++i) balls.reach(i) = states[static_cast<std::size_t>(i)].reach[kExact];
+    balls.states = std::move(h);
     use(balls);
   };
   in_batches((n + kTile - 1) / kTile, static_cast<double>(kTile), progress, work,

@@ -10,6 +10,9 @@
 /// Points through a network with every error counted (theory 11, "Proof").
 namespace zeroloss::internal {
 
+/// ||h||, rounded up.
+double length_up(const Eigen::Ref<const Vector>& h);
+
 /// How the network is evaluated: as a function of real numbers, and in its own precision with sums in any
 /// order, multiply-adds fused or not. Points of a float32 network are rounded to floats in both.
 enum Execution : std::size_t { kExact, kOwn, kExecutions };
@@ -22,6 +25,9 @@ struct OutputBalls {
   std::array<Matrix, kExecutions> errors;  ///< count x r
   std::vector<Index>
       moved_by;  ///< the block of which a neuron may wake in exact arithmetic; -1 none, -2 several
+  RowMatrix activations, activation_errors;  ///< count x k, exact ones of that block; one of several
+  RowMatrix states;                          ///< count x k, after all blocks
+  Vector reach;                              ///< no exact one is further from these
 };
 
 /// Calls use(balls) for tiles that together are all points; from several threads at once, in any order.

@@ -102,6 +102,7 @@ void scale_to_unit_norms(const Memory& memory, Memorizer& network, RowMatrix& Z,
 
 struct Distinct {
   std::vector<Index> rows;                          // of different images, by decreasing norm
+  std::vector<Index> places;                        // of every point: where its image is in `rows`
   std::optional<std::pair<Index, Index>> together;  // points with one image and different targets
 };
 
@@ -117,10 +118,13 @@ Distinct distinct_images(const Memory& memory, const RowMatrix& Z) {
     return i < j;
   });
   Distinct distinct;
+  distinct.places.resize(order.size());
   std::vector<Index> points;  // that differ and have the last image
   for (const Index i : order) {
-    if (distinct.rows.empty() || Z.row(distinct.rows.back()) != Z.row(i)) {
-      distinct.rows.push_back(i);
+    const bool other = distinct.rows.empty() || Z.row(distinct.rows.back()) != Z.row(i);
+    if (other) distinct.rows.push_back(i);
+    distinct.places[static_cast<std::size_t>(i)] = std::ssize(distinct.rows) - 1;
+    if (other) {
       points = {i};
       continue;
     }
@@ -363,6 +367,8 @@ Construction construct(const Memory& memory, const Origin& origin, Index k, Prog
   if (paper ? build_paper(memory, images, result, margins, progress)
             : build_by_norm(memory, images, result, margins, progress))
     judge(memory, images, margins, result);
+  result.points = std::move(images.rows);
+  result.neurons = std::move(distinct.places);
   return result;
 }
 

@@ -38,6 +38,8 @@ struct Construction {
   Index n_distinct = 0;
   double min_margin = 0;
   std::vector<double> block_margins = {};
+  std::vector<Index> points = {};    ///< the point whose image neuron a is
+  std::vector<Index> neurons = {};   ///< of every point, the neuron of its image; norm_ordered
   std::vector<Sample> closest = {};  ///< as in MemorizeResult
   std::string failure = {};          ///< why there is no network, in a sentence
 };

@@ -13,6 +13,7 @@
 #include "linalg/rounding.hpp"
 #include "memorize/balls.hpp"
 #include "memorize/construct.hpp"
+#include "memorize/exact_network.hpp"
 #include "memorize/forward.hpp"
 #include "memorize/integers.hpp"
 #include "zeroloss/base/error.hpp"
@@ -179,10 +180,13 @@ void verify(const Memory& memory, const Memorizer& network, Progress& progress, 
 }
 
 /// The same with all errors counted: what is right however the network is evaluated.
-void prove(const Memory& memory, const Memorizer& network, Progress& progress, MemorizeResult& result) {
+void prove(const Memory& memory, const Construction& built, Progress& progress, MemorizeResult& result) {
+  const Memorizer& network = built.network;
   const double allowed = allowed_error(memory);
   std::atomic<Index> exact = 0, own = 0;
   Vector error(memory.data.n());
+  std::optional<ExactNetwork> near;
+  if (memory.Y != nullptr) near.emplace(network, memory.data.X, *memory.Y, built.points, built.neurons);
   each_ball(network, memory.data.X, memory.columns, progress, [&](const OutputBalls& balls) {
     for (Index i = 0; i < balls.centers.rows(); ++i) {
       const auto point = [&](Execution e) {
@@ -194,9 +198,11 @@ void prove(const Memory& memory, const Memorizer& network, Progress& progress, M
       if (real.right) ++exact;
       if (point(kOwn).right) ++own;
     }
+    if (near) near->take(balls);
   });
   result.proved_exact = exact, result.proved_any_order = own;
   result.proved_error = error.maxCoeff();
+  if (near) result.exact_within = near->distance();
 }
 
 std::string short_count(Index count) {
@@ -208,10 +214,14 @@ std::string short_count(Index count) {
 std::string how_known(const MemorizeResult& r, const Memory& memory) {
   const std::string& precision = memory.options.precision;
   if (memory.Y != nullptr)  // errors that were computed and those that are proved are two things
-    return fmt::format("checked by a forward pass in {}{}", precision,
+    return fmt::format("checked by a forward pass in {}{}{}", precision,
                        r.proved_exact == r.n ? fmt::format("; to within {} in exact arithmetic, proved",
                                                            decimal(r.proved_error, 2, Rounding::up))
-                                             : "");
+                                             : "",
+                       std::isfinite(r.exact_within)
+                           ? fmt::format("; with V within {} of that of an exact network, proved",
+                                         decimal(r.exact_within, 2, Rounding::up))
+                           : "");
   if (r.proved_exact == r.n && r.proved_any_order == r.n)
     return fmt::format("proved in exact arithmetic and in {}, sums in any order", precision);
   std::string known = fmt::format("checked by a forward pass in {}", precision);
@@ -275,6 +285,7 @@ bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress&
   result.correct = 0;
   result.max_error = std::numeric_limits<double>::infinity();
   result.proved_exact = result.proved_any_order = 0;
+  result.exact_within = kUnknown;
   result.proved_error = std::numeric_limits<double>::infinity();
   result.wrong.clear();
   result.network.reset();
@@ -283,7 +294,7 @@ bool attempt(const Memory& memory, const Origin& origin, Index hidden, Progress&
   if (built.failure.empty() && built.min_margin >= result.margin) {
     const auto verifying = Clock::now();
     verify(memory, built.network, progress, result);
-    if (result.correct == result.n) prove(memory, built.network, progress, result);
+    if (result.correct == result.n) prove(memory, built, progress, result);
     result.verify_s += seconds_since(verifying);
     result.network = std::move(built.network);
     result.block_margins = std::move(built.block_margins);

@@ -139,6 +139,9 @@ struct MemorizeResult {
   /// In exact arithmetic no output is further from its target, proved; rounded up. Infinite where one has no
   /// bound.
   double proved_error = std::numeric_limits<double>::infinity();
+  /// Real-valued targets: with so much added to V, in Frobenius norm, the network has exactly these targets
+  /// in exact arithmetic, proved; rounded up. Infinite where there is no proof, and for classes.
+  double exact_within = std::numeric_limits<double>::infinity();
   /// No computed output is further from its target, classes being unit vectors; rounded up. Infinite without
   /// a network and where an output overflows.
   double max_error = 0;
@@ -177,6 +180,12 @@ void fields(T& r, const Visitor& visit) {
   visit(Field{"proved_error",
               "Bound of |y^ - y| of any output and point in exact arithmetic; infinite if one has none."},
         r.proved_error);
+  visit(
+      Field{"exact_within",
+            "Real-valued targets: a network with exactly these, in exact arithmetic, differs in V alone, by "
+            "so much at most in Frobenius norm, proved; infinite where there is no proof, and for classes."}
+          .only_if(std::isfinite(r.exact_within)),
+      r.exact_within);
   visit(Field{"max_error", "Largest |y^ - y| of any computed output and point, rounded up."}, r.max_error);
   visit(Field{"min_margin", "Lower bound of every neuron's margin, rounding included."}, r.min_margin);
   visit(Field{"margin", "The one asked for; 0 = none."}.only_if(r.margin > 0), r.margin);
