@@ -244,8 +244,11 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
       r.remarks.push_back(fmt::format("not polished: {}", error.what()));
     }
   }
-  if (options.execution != "exact")
-    r.executed = executed(r.polished_graph ? *r.polished_graph : graph, its, data, X, options.execution,
+  // What encloses itself says at once what it is in its own numbers.
+  const std::string execution =
+      graph.enclosure && options.execution == "exact" ? graph.numbers : options.execution;
+  if (execution != "exact")
+    r.executed = executed(r.polished_graph ? *r.polished_graph : graph, its, data, X, execution,
                           &r.networks.back().outputs, progress);
   progress.finish();
   r.seconds = seconds_since(began);
@@ -354,16 +357,16 @@ bool internal::asked_for(const GraphNetwork& graph) {
 
 ProveResult prove(const ReadNetwork& read, const Dataset& data, const ProveOptions& options,
                   Progress& progress) {
-  const bool asks = read.graph && read.graph->graph;
-  if (const auto known = executions(); std::ranges::find(known, options.execution) == known.end())
+  const bool asks = read.graph && read.graph->evaluated();
+  if (const auto known = executions();
+      !(read.graph && read.graph->enclosure) && std::ranges::find(known, options.execution) == known.end())
     throw std::invalid_argument(fmt::format("`execution` must be one of {}; got '{}'", fmt::join(known, ", "),
                                             excerpt(options.execution)));
   if (options.execution != "exact" && !asks)
     throw std::invalid_argument(fmt::format(
         "`execution={}` is for ONNX files, which say what is computed in which numbers", options.execution));
   if (!read.layers()) {
-    if (!read.graph || !read.graph->graph)
-      throw std::invalid_argument("prove: the network has no layers, and its file is not there");
+    if (!asks) throw std::invalid_argument("prove: the network has no layers, and its file is not there");
     return prove_graph(*read.graph, data, options, progress);
   }
   if (options.execution != "exact" && options.polish)

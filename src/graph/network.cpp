@@ -265,6 +265,7 @@ GraphNetwork graph_of_bytes(const std::string& bytes, const std::string& name, b
 }
 
 Index features_of(const GraphNetwork& network) {
+  if (network.enclosure) return network.enclosure->features();
   const OnnxInput& input = network.graph->inputs.front();
   graph::Shape sizes = graph::sizes_asked(network.options.shape, input);
   if (sizes.empty() && input.shape.size() > 1) sizes.assign(input.shape.begin() + 1, input.shape.end());
@@ -272,11 +273,12 @@ Index features_of(const GraphNetwork& network) {
 }
 
 std::string sizes_text(const GraphNetwork& network) {
+  if (network.enclosure) return fmt::to_string(network.enclosure->features());
   return graph::sizes_of_sample(network.graph->inputs.front());
 }
 
 std::vector<std::string> class_names_of(const GraphNetwork& network, Index outputs) {
-  if (!network.class_names.empty()) return network.class_names;
+  if (!network.class_names.empty() || network.enclosure) return network.class_names;
   return named(network, [&] {
     const graph::Outputs found = graph::outputs_of(*network.graph, network.options.output_name);
     std::vector<std::string> names;
@@ -287,6 +289,7 @@ std::vector<std::string> class_names_of(const GraphNetwork& network, Index outpu
 
 GraphOutputs enclosed_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                               const std::string& execution, Progress& progress) {
+  if (network.enclosure) return network.enclosure->outputs(X, execution, progress);
   const graph::Execution as = execution_called(execution);
   return named(network, [&] {
     if (network.engine && as == graph::Execution::exact && X.rows() > 0)
@@ -297,6 +300,7 @@ GraphOutputs enclosed_outputs(const GraphNetwork& network, const Eigen::Ref<cons
 
 GraphFeatures last_features(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                             Progress& progress) {
+  if (network.enclosure) return {};
   return named(network, [&] {
     const graph::Shape sizes = sizes_of(network, X.cols());
     const auto layer = last_layer(network, sizes);
@@ -392,6 +396,7 @@ void write_like(const std::filesystem::path& source, const GraphNetwork& network
 
 void refine(const GraphNetwork& network, const RowMatrix& X, const std::vector<Index>& rows,
             GraphOutputs& outputs, Progress& progress) {
+  if (network.enclosure) return;
   const RowMatrix some = X(rows, Eigen::all);
   const GraphOutputs again = named(
       network, [&] { return enclosed(network, *network.graph, some, graph::Execution::precise, progress); });
@@ -405,12 +410,14 @@ void refine(const GraphNetwork& network, const RowMatrix& X, const std::vector<I
 }
 
 bool decided_by_outputs(const GraphNetwork& network) {
+  if (network.enclosure) return true;
   const graph::Outputs outputs = graph::outputs_of(*network.graph, network.options.output_name);
   return outputs.decided == outputs.scores && outputs.threshold == 0;
 }
 
 GraphOutputs deciding_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                               const std::string& execution, Progress& progress) {
+  if (network.enclosure) return network.enclosure->outputs(X, execution, progress);
   const graph::Execution as = execution_called(execution);
   return named(network, [&] {
     const graph::Outputs outputs = graph::outputs_of(*network.graph, network.options.output_name);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "models/enclosed_memorizer.hpp"
 #include "models/kind.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/deep/model.hpp"
@@ -30,6 +31,7 @@ Model model_of(const std::shared_ptr<const DeepNetwork>& network, const Metadata
 }
 
 Model model_of(const GraphNetwork& network, bool named) {
+  if (const auto memorizer = memorizer_of(network)) return model_of(memorizer);
   const auto its = std::make_shared<const GraphNetwork>(network);
   Model model{.kind = "graph",
               .description = network.description,

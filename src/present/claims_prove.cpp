@@ -5,6 +5,7 @@
 #include <set>
 
 #include "deep/judge.hpp"
+#include "models/enclosed_memorizer.hpp"
 #include "present/claims_of.hpp"
 #include "zeroloss/base/text.hpp"
 
@@ -228,6 +229,20 @@ void claim_layers(Claims& claims, const ReadNetwork& network, const Dataset& dat
   }
 }
 
+// A memoriser's labels, as memorize claims them, of these points.
+void claim_memorizer(Claims& claims, const Memorizer& network, const Dataset& data, const RowMatrix& X,
+                     const Matrix& Y, const ProveResult& r) {
+  Dataset points = data;
+  points.X = X;
+  for (Index i = 0; i < data.n(); ++i) points.y(i) = static_cast<double>(own_class(Y, i, 0));
+  MemorizeResult result;
+  result.conclusion = r.conclusion;
+  result.n = data.n();
+  result.proved_exact = r.networks.front().right;
+  result.network = network;
+  claim_memorize(claims, points, result);
+}
+
 }  // namespace
 
 void claim_prove(Claims& claims, const std::string& model, const ReadNetwork& network, const Dataset& data,
@@ -239,6 +254,10 @@ void claim_prove(Claims& claims, const std::string& model, const ReadNetwork& ne
   const NetworkOutputs its = with_class_names(outputs, data, options).first;
   const Matrix Y = targets_of(its, data);
   const RowMatrix X = divided_points(data, options.divide);
+  if (const auto memorizer = network.graph ? memorizer_of(*network.graph) : nullptr) {
+    if (data.task == Task::classification) claim_memorizer(claims, *memorizer, data, X, Y, r);
+    return;
+  }
   const auto too_many = [&] {
     if (options.divide == 1) return claims.leaves_out(data);
     return !claims.copies(X) && claims.leaves_out(8 * static_cast<double>(X.size()), "points");

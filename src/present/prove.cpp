@@ -80,10 +80,10 @@ void tell_proof(const DeepCertificate& c, Facts& fact) {
 
 // What every runtime says, whatever the order of its sums.
 std::string executed_text(const ExecutedLabels& e, Task task, const std::string& numbers, bool polished) {
-  const std::string which =
-      fmt::format("in every {} execution{}{}, in any order of sums (no Winograd, no FFT)", numbers,
-                  polished ? " of the polished network" : "",
-                  e.execution == "float32" ? "" : " with products in " + e.execution);
+  const std::string which = fmt::format(
+      "in every {} execution{}{}, in any order of sums (no Winograd, no FFT)", numbers,
+      polished ? " of the polished network" : "",
+      e.execution == numbers || e.execution == "float32" ? "" : " with products in " + e.execution);
   if (task != Task::classification)
     return fmt::format("{}: every target within {}", which, above(e.largest_error, 3));
   const auto some = [](Index count, const std::vector<Index>& which) {

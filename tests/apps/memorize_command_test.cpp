@@ -95,6 +95,39 @@ TEST_F(MemorizeCommand, IntegersAreExactInAnyProgram) {
           {"--hidden", "leave them out"});
 }
 
+TEST_F(MemorizeCommand, ProveFollowsTheBlocks) {
+  for (const std::string precision : {"float32", "float64"}) {
+    SCOPED_TRACE(precision);
+    const std::string run = path(precision);
+    ASSERT_EQ(
+        zeroloss({"memorize", "digits", "--n", "300", "--precision", precision, "--out", run}).exit_code, 0);
+    const Outcome proved = zeroloss({"prove", run, "digits", "--n", "300", "--require", "right"});
+    EXPECT_EQ(proved.exit_code, 0) << proved.err;
+    EXPECT_NE(proved.out.find("all 300 labels right"), std::string::npos) << proved.out;
+    EXPECT_NE(proved.out.find("in every " + precision + " execution, in any order of sums"),
+              std::string::npos)
+        << proved.out;
+    const Json json = answer({"prove", run, "digits", "--n", "300"});
+    EXPECT_EQ(json["networks"][0]["right"], 300);
+    EXPECT_EQ(json["executed"]["execution"], precision);
+    EXPECT_EQ(json["executed"]["right"], 300);
+    // Other labels, and points that it has not seen.
+    const Json others = answer({"prove", run, "digits", "--n", "300", "--labels", "random"});
+    EXPECT_LT(others["networks"][0]["right"], 100);
+    EXPECT_EQ(zeroloss({"prove", run, "digits", "--require", "right"}).exit_code, 1);
+    refused({"prove", run, "digits", "--execution", "tf32"}, {"must be exact or " + precision});
+    refused({"prove", run, "digits", "--shape", "8,8"}, {"--shape is for ONNX files"});
+    refused({"prove", run, "sphere:n=10,d=5"}, {"5 features"});
+  }
+  // Integers are exact in doubles: 0 and 1.
+  ASSERT_EQ(zeroloss({"memorize", "digits", "--construction", "integer", "--out", path("whole")}).exit_code,
+            0);
+  const Json whole = answer({"prove", path("whole"), "digits"});
+  EXPECT_EQ(whole["networks"][0]["right"], 1797);
+  EXPECT_EQ(whole["networks"][0]["output_error"], 0);
+  EXPECT_EQ(whole["executed"]["right"], 1797);
+}
+
 TEST_F(MemorizeCommand, RunFolderIsWholeAndItsModelPredicts) {
   const Arguments command{"memorize", "digits", "--precision", "float32", "--out", path("run")};
   const Outcome outcome = zeroloss(command);
@@ -162,6 +195,10 @@ TEST_F(MemorizeCommand, RegressionAndOneClassName) {
   EXPECT_NE(outcome.out.find("every one of 100 points is memorised to within "), std::string::npos)
       << outcome.out;
   EXPECT_NE(outcome.out.find(" by 50 residual blocks of width 2"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find(" of that of an exact network, proved"), std::string::npos) << outcome.out;
+  EXPECT_LT(json_of(path("run/result.json"))["exact_within"], 1e-3);  // doubles over margins of 1e-9 at least
+  const Json proved = answer({"prove", path("run"), "sphere:n=100,d=6"});
+  EXPECT_LT(proved["networks"][0]["largest_error"], 1e-6);
   const Json found = answer({"predict", path("run"), "sphere:n=100,d=6"});
   const double reached = json_of(path("run/result.json"))["max_error"];
   EXPECT_LE(found["error"], 2 * reached);  // relative to 100 targets of N(0, 1)

@@ -30,4 +30,21 @@ class GraphEngine {
                                const Eigen::Ref<const RowMatrix>& X, Progress& progress) const = 0;
 };
 
+/// A network that is no graph of operators and encloses its outputs itself.
+class GraphEnclosure {
+ public:
+  GraphEnclosure() = default;
+  virtual ~GraphEnclosure() = default;
+  GraphEnclosure(const GraphEnclosure&) = delete;
+  GraphEnclosure& operator=(const GraphEnclosure&) = delete;
+
+  virtual Index features() const = 0;
+
+  /// At each row of X, in exact arithmetic (`exact`) or in that of the network's numbers with sums in any
+  /// order: infinite errors where nothing is known. Throws std::invalid_argument for other executions,
+  /// Interrupted.
+  virtual GraphOutputs outputs(const Eigen::Ref<const RowMatrix>& X, const std::string& execution,
+                               Progress& progress) const = 0;
+};
+
 }  // namespace zeroloss

@@ -55,6 +55,9 @@ struct GraphNetwork {
   std::shared_ptr<const internal::OnnxGraph> graph = {};
   std::shared_ptr<internal::graph::Memory> memory = {};  ///< of what was computed of it
   std::shared_ptr<const GraphEngine> engine = {};  ///< where outputs are enclosed; null: in this process
+  std::shared_ptr<const GraphEnclosure> enclosure = {};  ///< instead of `graph`
+
+  bool evaluated() const { return graph || enclosure; }
 };
 
 /// Throws DataError naming the file: not ONNX, several inputs, outputs of different numbers.

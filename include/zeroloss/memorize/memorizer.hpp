@@ -212,6 +212,16 @@ MemorizeResult memorize(const Dataset& data, const Matrix& Y, const MemorizeOpti
                         Progress& progress);
 MemorizeResult memorize(const Dataset& data, const MemorizeOptions& options = {});
 
+/// What a memoriser gives for points, n x d: outputs of doubles, n x r, and how far those of real arithmetic
+/// and those in its precision, with sums in any order and multiply-adds fused or not, are from these at most;
+/// infinite where no bound is had. Points of a float32 network are rounded to floats first.
+struct MemorizerOutputs {
+  Matrix f, exact_error, own_error;
+};
+
+/// n l k^2 multiply-adds in float32. Throws Interrupted once cancelled.
+MemorizerOutputs enclosed_outputs(const Memorizer& network, const RowMatrix& X, Progress& progress);
+
 /// Outputs for points, n x d -> n x r, in the network's precision: those of a point depend neither on the
 /// other points nor on threads, and are the same on all processors with fused multiply-add. Throws DataError
 /// if the number of features differs or a value is not finite; Interrupted once cancelled.
