@@ -27,6 +27,12 @@ Index label_numbers(const MemorizeResult& r) {
   return static_cast<Index>(std::ceil(bits / 64));
 }
 
+// sqrt(n ln n) of n distinct points.
+Index least_order(const MemorizeResult& r) {
+  const auto n = static_cast<double>(r.n_distinct);
+  return static_cast<Index>(std::ceil(std::sqrt(n * std::log(std::max(n, 2.0)))));
+}
+
 std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
   Facts fact(20);
   if (r.network) {
@@ -40,8 +46,11 @@ std::string facts(const MemorizeOptions& options, const MemorizeResult& r) {
                      static_cast<double>(r.parameters) / std::max(r.theorem_parameters, 1.0)));
     if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
     if (options.construction == "integer")
-      fact("of these not 0", fmt::format("{}; the labels alone are {} numbers of 64 bits",
-                                         with_commas(r.nonzero), with_commas(label_numbers(r))));
+      fact("of these not 0",
+           fmt::format(
+               "{}; the labels alone are {} numbers of 64 bits, and an order of sqrt(n ln n) = {} of as "
+               "many bits suffices (Vardi et al. 2022)",
+               with_commas(r.nonzero), with_commas(label_numbers(r)), with_commas(least_order(r))));
     else
       fact("smallest margin", short_number(r.min_margin, Rounding::down) + pair_text(r));
     fact("right", fmt::format("{} of {}, by a forward pass in {}", with_commas(r.correct), with_commas(r.n),
