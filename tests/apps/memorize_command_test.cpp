@@ -64,9 +64,11 @@ TEST_F(MemorizeCommand, JsonHasEveryKey) {
                               "proved_exact",
                               "proved_any_order",
                               "proved_error",
+                              "exact_within",
                               "nonzero"}));
   EXPECT_EQ(json["proved_exact"], 1797);
   EXPECT_EQ(json["proved_any_order"], 1797);
+  EXPECT_TRUE(json["exact_within"].is_null()) << "of real-valued targets alone";
   EXPECT_EQ(json["status"], "memorized");
   EXPECT_EQ(json["labels"], "random");
   EXPECT_EQ(json["correct"], 1797);
