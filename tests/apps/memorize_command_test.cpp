@@ -119,7 +119,8 @@ TEST_F(MemorizeCommand, ProveFollowsTheBlocks) {
     EXPECT_EQ(zeroloss({"prove", run, "digits", "--require", "right"}).exit_code, 1);
     refused({"prove", run, "digits", "--execution", "tf32"}, {"must be exact or " + precision});
     refused({"prove", run, "digits", "--shape", "8,8"}, {"--shape is for ONNX files"});
-    refused({"prove", run, "sphere:n=10,d=5"}, {"5 features"});
+    write("two.csv", "a,b,label\n1,2,0\n3,4,1\n");
+    refused({"prove", run, path("two.csv")}, {"points have 2 features, the memoriser takes 64"});
   }
   // Integers are exact in doubles: 0 and 1.
   ASSERT_EQ(zeroloss({"memorize", "digits", "--construction", "integer", "--out", path("whole")}).exit_code,
