@@ -37,26 +37,18 @@ void substitute(char trans, const Matrix& L, Eigen::Ref<Matrix> B) {
   });
 }
 
-}  // namespace
-
-void product_with_transpose(const Matrix& A, Matrix& C) {
-  const SerialBlas serial;
-  const Index n = A.rows(), k = A.cols(), side = tiles(n);
-  const Threads threads(shared(side, product(n, n, k) / 2));
-  if (C.rows() != n || C.cols() != n) C.resize(n, n);
-  parallel_for(side * side, [&](Index pair) {
-    const Index row = pair % side, column = pair / side;
-    if (row < column) return;
-    const double *left = A.data() + begin(row), *right = A.data() + begin(column);
-    double* tile = C.data() + begin(column) * n + begin(row);
-    if (row == column)
-      lapack::syrk('L', 'N', length(row, n), k, 1.0, left, n, 0.0, tile, n);
-    else
-      lapack::gemm('N', 'T', length(row, n), length(column, n), k, 1.0, left, n, right, n, 0.0, tile, n);
-  });
+/// Rows begin(row).. of A times those from begin(column), transposed; of a diagonal tile the lower triangle.
+void product_tile(const Matrix& A, Index row, Index column, double* C, Index stride) {
+  const Index n = A.rows(), k = A.cols();
+  const double *left = A.data() + begin(row), *right = A.data() + begin(column);
+  if (row == column)
+    lapack::syrk('L', 'N', length(row, n), k, 1.0, left, n, 0.0, C, stride);
+  else
+    lapack::gemm('N', 'T', length(row, n), length(column, n), k, 1.0, left, n, right, n, 0.0, C, stride);
 }
 
-bool factor(Matrix& A, Progress& progress) {
+template <class T>
+bool factored(Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>& A, Progress& progress) {
   const SerialBlas serial;
   const Index n = A.rows(), side = tiles(n), stride = A.outerStride();
   const auto at = [&](Index row, Index column) { return A.data() + begin(column) * stride + begin(row); };
@@ -66,9 +58,9 @@ bool factor(Matrix& A, Progress& progress) {
     parallel_for(done > 0 ? side - k : 0, [&](Index below) {
       const Index i = k + below;
       if (i == k)
-        lapack::syrk('L', 'N', width, done, -1.0, at(k, 0), stride, 1.0, at(k, k), stride);
+        lapack::syrk('L', 'N', width, done, T{-1}, at(k, 0), stride, T{1}, at(k, k), stride);
       else
-        lapack::gemm('N', 'T', length(i, n), width, done, -1.0, at(i, 0), stride, at(k, 0), stride, 1.0,
+        lapack::gemm('N', 'T', length(i, n), width, done, T{-1}, at(i, 0), stride, at(k, 0), stride, T{1},
                      at(i, k), stride);
     });
     if (lapack::potrf('L', width, at(k, k), stride) != 0) return false;
@@ -82,6 +74,41 @@ bool factor(Matrix& A, Progress& progress) {
   }
   return true;
 }
+
+}  // namespace
+
+void product_with_transpose(const Matrix& A, Matrix& C) {
+  const SerialBlas serial;
+  const Index n = A.rows(), k = A.cols(), side = tiles(n);
+  const Threads threads(shared(side, product(n, n, k) / 2));
+  if (C.rows() != n || C.cols() != n) C.resize(n, n);
+  parallel_for(side * side, [&](Index pair) {
+    const Index row = pair % side, column = pair / side;
+    if (row < column) return;
+    product_tile(A, row, column, C.data() + begin(column) * n + begin(row), n);
+  });
+}
+
+void multiply_by_product_with_transpose(const Matrix& A, Matrix& C) {
+  const SerialBlas serial;
+  const Index n = A.rows(), side = tiles(n);
+  const Threads threads(shared(side, product(n, n, A.cols()) / 2));
+  parallel_for(
+      side * side, [] { return Matrix(kTile, kTile); },
+      [&](Matrix& factors, Index pair) {
+        const Index row = pair % side, column = pair / side;
+        if (row < column) return;
+        product_tile(A, row, column, factors.data(), kTile);
+        for (Index j = 0; j < length(column, n); ++j) {
+          const Index first = row == column ? j : 0, count = length(row, n) - first;
+          C.col(begin(column) + j).segment(begin(row) + first, count).array() *=
+              factors.col(j).segment(first, count).array();
+        }
+      });
+}
+
+bool factor(Matrix& A, Progress& progress) { return factored(A, progress); }
+bool factor(Eigen::MatrixXf& A, Progress& progress) { return factored(A, progress); }
 
 // NOLINTBEGIN(performance-unnecessary-value-param): a Ref is a pointer, and passed as one
 void solve_forward(const Matrix& L, Eigen::Ref<Matrix> B) { substitute('N', L, B); }

@@ -10,9 +10,13 @@ namespace zeroloss::internal::tiled {
 /// C (lower) = A A^T, A n x k column-major.
 void product_with_transpose(const Matrix& A, Matrix& C);
 
+/// C (lower) times A A^T, entry by entry: (S S^T) o (A A^T) without a second matrix of its size.
+void multiply_by_product_with_transpose(const Matrix& A, Matrix& C);
+
 /// Replaces A (lower) by its Cholesky factor; false, with A destroyed, if a pivot is not positive and finite.
-/// Cancellable between columns of tiles.
+/// Cancellable between columns of tiles. Columns of A beyond its rows are left alone.
 bool factor(Matrix& A, Progress& progress);
+bool factor(Eigen::MatrixXf& A, Progress& progress);
 
 /// B <- L^-1 B, L^-T B, and (L L^T)^-1 B.
 void solve_forward(const Matrix& L, Eigen::Ref<Matrix> B);
