@@ -132,22 +132,21 @@ std::string impossible(const TwoLayer& network, const Activation& activation, co
   return {};
 }
 
-// Descent that changes no sign; fills in the certificate if it holds. K, with an error, is J J^T of S, and J
-// is within at_W of that.
+// Descent that changes no sign; fills in the certificate if it holds. K, with an error, is J J^T of S, J is
+// within at_W of that, and `solved` is about K^-1 r.
 struct TangentKernel {
-  const Matrix& K;
+  const Matrix &K, &solved;
   double error = 0, top = 0, at_W = 0;  // top >= ||J of S||
 };
 bool descend_in_cell(const TwoLayer& network, const CertifiedPoints& points, const Evaluation& e,
-                     const TangentKernel& tangent, Certificate& c, Progress& progress) {
+                     const TangentKernel& tangent, Certificate& c) {
   constexpr double kHopeless = 1e-4;  // a known residual gains some hundred over any of its length
   const Reach any = reach_of_any(c.misfit, c.lambda_min);
   if (!(nearest_kink(e.z, network.v) > kHopeless * any.distance)) return false;
-  Matrix work;
   const double moved = tangent.at_W * (2 * tangent.top + tangent.at_W);
   const Reach reached =
-      reach(e, tangent.K, (tangent.error + moved) * (1 + kRound), c.lambda_min, work, progress);
-  const auto margins = sign_margins(e, network.v, points, points.gram(work), {reached, any});
+      reach(e, tangent.K, tangent.solved, (tangent.error + moved) * (1 + kRound), c.lambda_min);
+  const auto margins = sign_margins(e, network.v, points, {reached, any});
   c.margin = margins.front();
   c.any_margin = margins.back();
   if (!(c.margin > 1)) return false;
@@ -163,10 +162,11 @@ void descend(const TwoLayer& network, const Activation& activation, const Certif
              const Evaluation& e, Certificate& c, Progress& progress) {
   const CertifiedPoints::Size& size = points.size(progress);
   Matrix K, work;
-  tangent_gram(e.S, points.gram(work), K);
+  points.tangent_gram(e.S, K);
   const double error = jacobian_gram_error(K, network.v.size(), points.X().cols(), size.longest,
                                            e.S.lpNorm<Eigen::Infinity>(), points.row_error());
-  const auto lowest = lowest_eigenvalue(K, error, work, progress);
+  Matrix solved = e.residual;
+  const auto lowest = lowest_eigenvalue(K, error, work, progress, &solved);
   if (!(lowest.bound > 0)) {
     c.reason = fmt::format(
         "descent: lambda_min(J J^T) is not proved positive: computed {:.3g}, of which rounding may take "
@@ -179,7 +179,7 @@ void descend(const TwoLayer& network, const Activation& activation, const Certif
   if (s_min > at_W) c.lambda_min = (s_min - at_W) * (s_min - at_W) * (1 - kRound);
   const double top = std::sqrt(highest_eigenvalue(K, error, work, progress).bound) * (1 + kRound);
   if (is_piecewise_linear(activation) && c.lambda_min > 0 &&
-      descend_in_cell(network, points, e, {K, error, top, at_W}, c, progress)) {
+      descend_in_cell(network, points, e, {K, solved, error, top, at_W}, c)) {
     c.kind = "descent";
     c.holds = true;
     return;

@@ -51,17 +51,14 @@ const CertifiedPoints::Size& CertifiedPoints::size(Progress& progress) const {
   return size_;
 }
 
-const Matrix& CertifiedPoints::gram(Matrix& scratch) const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (gram_.size() > 0) return gram_;
-  }
-  point_gram(weighted(), scratch);
-  return scratch;
+void CertifiedPoints::tangent_gram(const Matrix& S, Matrix& K) const {
+  if (keeps_gram()) return internal::tangent_gram(S, gram_, K);
+  tiled::product_with_transpose(S, K);
+  tiled::multiply_by_product_with_transpose(Matrix(weighted()), K);
 }
 
 const Matrix& CertifiedPoints::gram_without_counts(Matrix& scratch) const {
-  if (counts_.size() == 0) return gram(scratch);
+  if (counts_.size() == 0 && keeps_gram()) return gram_;
   point_gram(points_, scratch);
   return scratch;
 }

@@ -32,10 +32,11 @@ class CertifiedPoints {
   const RowMatrix& weighted() const { return counts_.size() > 0 ? weighted_ : points_; }
   double row_error() const { return row_error_; }
 
-  /// Once size() is known: C^1/2 X X^T C^1/2 (lower triangle), which size() kept, or `scratch`, which
-  /// receives it.
-  const Matrix& gram(Matrix& scratch) const;
-  /// X X^T (lower triangle), likewise.
+  /// Once size() is known: K (lower) = (S S^T) o (C^1/2 X X^T C^1/2), the Gram matrix J J^T of the Jacobian
+  /// with S = D diag(v), n x m (signs of v do not matter). n^2 m/2 multiply-adds, and n^2 d/2 where size()
+  /// did not keep the second factor.
+  void tangent_gram(const Matrix& S, Matrix& K) const;
+  /// Once size() is known: X X^T (lower triangle), which size() kept, or `scratch`, which receives it.
   const Matrix& gram_without_counts(Matrix& scratch) const;
 
   /// What size() will keep: C^1/2 X, and X X^T where it is no larger than X and so as dear to compute as to

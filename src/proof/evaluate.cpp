@@ -228,10 +228,13 @@ EigenvalueBound lowest_eigenvalue(const ByFactors& K, double error) {
   }
 }
 
-EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress) {
+EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress,
+                                  Matrix* c) {
   const auto factor = [&](double s) {
     shifted(K, 1, s, work);
-    return tiled::factor(work, progress);
+    if (!tiled::factor(work, progress)) return false;
+    if (s == 0 && c != nullptr) tiled::solve(work, *c);
+    return true;
   };
   const auto solve = [&](const Matrix& V) {
     progress.check();

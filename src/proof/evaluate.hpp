@@ -105,8 +105,10 @@ struct EigenvalueBound {
 };
 
 /// lambda_min >= bound; 0 if nothing positive is proved. K is given by its lower triangle; `work` is scratch.
-/// Two Cholesky factorisations, a few more where rounding dominates.
-EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
+/// Two Cholesky factorisations, a few more where rounding dominates. Where K has a computed factor at all, c
+/// (if there is one) becomes K^-1 c.
+EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress,
+                                  Matrix* c = nullptr);
 
 /// A symmetric K, n x n with this trace, by the factors of K - s I, whoever stores them.
 struct ByFactors {

@@ -19,14 +19,14 @@ struct Reach {
 Reach reach_of_any(double norm, double lambda);
 
 /// For the residual at hand: ||K^-1 r|| and (r^T K^-1 r)^1/2 themselves where they are known better. `error`
-/// >= ||K - J J^T|| for the stored K (lower); `work` is scratch. One Cholesky factorisation.
-Reach reach(const Evaluation& e, const Matrix& K, double error, double lambda, Matrix& work,
-            Progress& progress);
+/// >= ||K - J J^T|| for the stored K (lower); `c` is about K^-1 r: what it is off by is counted.
+Reach reach(const Evaluation& e, const Matrix& K, const Matrix& c, double error, double lambda);
 
 /// For each reach the least |z_ij| over the most that it can move, over neurons with an output weight;
-/// rounded down. Above 1 no sign changes; 0 where one is uncertain. G (lower): their gram(). n^2 m
-/// multiply-adds, n (n + m) doubles.
+/// rounded down. Above 1 no sign changes; 0 where one is uncertain. n^2 (m + d) multiply-adds in float32, n
+/// (m
+/// + d) floats, and 256 (n + m) a thread.
 std::vector<double> sign_margins(const Evaluation& e, const Vector& v, const CertifiedPoints& points,
-                                 const Matrix& G, const std::vector<Reach>& reaches);
+                                 const std::vector<Reach>& reaches);
 
 }  // namespace zeroloss::internal::verified

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/clock.hpp"
+#include "theory/theorems.hpp"
 #include "train/optimizers/optimizers.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
@@ -134,12 +135,20 @@ double Training::seconds() const {
   return all;
 }
 
+// A drawn start is far from any solution; what would be learnt of it beside takes seconds up to so many
+// points.
+bool Training::hopeless_start() const {
+  return part_.points > kEveryEigenvalue && options_.start.drawn() && !options_.start.paired() &&
+         options_.stop != "certificate";
+}
+
 // Measures and decides; true if the output is finished. A certificate is asked for on the schedule, at the
 // end, and, to stop at one, each time the misfit has fallen tenfold below the tolerance.
 bool Training::look() {
   const double now = measured();
   bool finished = ended(now);
-  const bool scheduled = options_.certify_every > 0 && passes() >= next_certificate_;
+  const bool due = options_.certify_every > 0 && passes() >= next_certificate_;
+  const bool scheduled = due && !(result_.steps == 0 && hopeless_start());
   const bool settled = options_.stop == "certificate" && now <= next_misfit_;
   bool certified = false;
   if (result_.status == Status::diverged) {
@@ -151,7 +160,7 @@ bool Training::look() {
     finished = finished || certified;
     if (certified) result_.status = Status::certified;
   }
-  if (scheduled) next_certificate_ = passes() + options_.certify_every - passes() % options_.certify_every;
+  if (due) next_certificate_ = passes() + options_.certify_every - passes() % options_.certify_every;
   if (settled) next_misfit_ = now / 10;
   if (finished || certified_step_ == result_.steps || recorded(result_.steps, options_.record_every))
     record();

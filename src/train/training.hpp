@@ -62,6 +62,7 @@ class Training {
   double measured();
   bool ended(double now);
   double seconds() const;
+  bool hopeless_start() const;
   bool look();
   void certify(bool polish);
   void record();

@@ -86,6 +86,7 @@ Trainer<T>::Trainer(const Points<T>& points, const TwoLayer& start, const Activa
   else
     sum_ = Columns<T>::Zero(Z_.rows(), Z_.cols());
   refresh();
+  signs_ = Z_.array() >= T{0};
 }
 
 template <class T>
@@ -307,9 +308,8 @@ Travel Trainer<T>::travel() const {
   Vector squares(tiles()), largest(tiles());
   std::vector<Index> flipped(static_cast<std::size_t>(tiles()));
   parallel_for(
-      tiles(), [&] { return std::tuple(Columns<T>(X_.cols(), width_), Columns<T>(n(), width_)); },
-      [&](auto& scratch, Index t) {
-        auto& [W, Z] = scratch;
+      tiles(), [&] { return Columns<T>(X_.cols(), width_); },
+      [&](Columns<T>& W, Index t) {
         const Tile at = tile(t);
         form_weights(at, W.data());
         const auto start = W0_.middleRows(at.first, at.count).transpose();
@@ -317,11 +317,9 @@ Travel Trainer<T>::travel() const {
             (W.leftCols(at.count) - start).template cast<double>().colwise().squaredNorm().transpose();
         squares(t) = lengths.sum();
         largest(t) = lengths.maxCoeff();
-        lapack::gemm('T', 'N', n(), at.count, X_.cols(), T{1}, X_.data(), X_.cols(), W0_.row(at.first).data(),
-                     X_.cols(), T{0}, Z.data(), n());
-        flipped[static_cast<std::size_t>(t)] =
-            ((Z.leftCols(at.count).array() >= T{0}) != (Z_.middleCols(at.first, at.count).array() >= T{0}))
-                .count();
+        flipped[static_cast<std::size_t>(t)] = (signs_.middleCols(at.first, at.count).array() !=
+                                                (Z_.middleCols(at.first, at.count).array() >= T{0}))
+                                                   .count();
       });
   const auto signs = static_cast<double>(n()) * static_cast<double>(v_.size());
   const auto flips = static_cast<double>(std::accumulate(flipped.begin(), flipped.end(), Index{0}));

@@ -32,8 +32,9 @@ Points<T> points(const RowMatrix& X, Space space);
 Space cheaper_space(Index n, Index d, bool pattern);
 
 /// Neurons are taken in tiles of fixed size, one thread a tile and BLAS on one thread; sums run over tiles in
-/// order. Bits therefore do not depend on the number of threads. Memory: Z and, in Gram space, one more n x m
-/// matrix; two tiles a thread. While a trainer lives, BLAS runs on one thread everywhere.
+/// order. Bits therefore do not depend on the number of threads. Memory: Z, its first signs and, in Gram
+/// space, one more n x m matrix; two tiles a thread. While a trainer lives, BLAS runs on one thread
+/// everywhere.
 template <class T>
 class Trainer {
  public:
@@ -102,6 +103,7 @@ class Trainer {
   Eigen::Matrix<T, Eigen::Dynamic, 1> v_;
   Rows<T> W0_, W_;                // W_ in weight space only
   Columns<T> Z_, sum_;            // sum_ in Gram space only
+  Columns<bool> signs_;           // Z >= 0 at the start
   Columns<T> batch_X_, batch_Z_;  // d x b and b x m
   Vector f_;
   SerialBlas serial_;
