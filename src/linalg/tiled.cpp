@@ -48,7 +48,7 @@ void product_tile(const Matrix& A, Index row, Index column, double* C, Index str
 }
 
 template <class T>
-bool factored(Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>& A, Progress& progress) {
+bool factor_in_place(Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>& A, Progress& progress) {
   const SerialBlas serial;
   const Index n = A.rows(), side = tiles(n), stride = A.outerStride();
   const auto at = [&](Index row, Index column) { return A.data() + begin(column) * stride + begin(row); };
@@ -81,7 +81,7 @@ void product_with_transpose(const Matrix& A, Matrix& C) {
   const SerialBlas serial;
   const Index n = A.rows(), k = A.cols(), side = tiles(n);
   const Threads threads(shared(side, product(n, n, k) / 2));
-  if (C.rows() != n || C.cols() != n) C.resize(n, n);
+  if (C.rows() != n || C.cols() < n) C.resize(n, n);
   parallel_for(side * side, [&](Index pair) {
     const Index row = pair % side, column = pair / side;
     if (row < column) return;
@@ -107,8 +107,8 @@ void multiply_by_product_with_transpose(const Matrix& A, Matrix& C) {
       });
 }
 
-bool factor(Matrix& A, Progress& progress) { return factored(A, progress); }
-bool factor(Eigen::MatrixXf& A, Progress& progress) { return factored(A, progress); }
+bool factor(Matrix& A, Progress& progress) { return factor_in_place(A, progress); }
+bool factor(Eigen::MatrixXf& A, Progress& progress) { return factor_in_place(A, progress); }
 
 // NOLINTBEGIN(performance-unnecessary-value-param): a Ref is a pointer, and passed as one
 void solve_forward(const Matrix& L, Eigen::Ref<Matrix> B) { substitute('N', L, B); }

@@ -7,7 +7,8 @@
 /// meaningful afterwards.
 namespace zeroloss::internal::tiled {
 
-/// C (lower) = A A^T, A n x k column-major.
+/// C (lower) = A A^T, A n x k column-major. C is resized unless it has n rows and as many columns or more,
+/// of which those behind are left alone.
 void product_with_transpose(const Matrix& A, Matrix& C);
 
 /// C (lower) times A A^T, entry by entry: (S S^T) o (A A^T) without a second matrix of its size.

@@ -135,7 +135,8 @@ std::string impossible(const TwoLayer& network, const Activation& activation, co
 // Descent that changes no sign; fills in the certificate if it holds. K, with an error, is J J^T of S, J is
 // within at_W of that, and `solved` is about K^-1 r.
 struct TangentKernel {
-  const Matrix &K, &solved;
+  const MatrixAndFactor& K;
+  const Vector& solved;
   double error = 0, top = 0, at_W = 0;  // top >= ||J of S||
 };
 bool descend_in_cell(const TwoLayer& network, const CertifiedPoints& points, const Evaluation& e,
@@ -161,12 +162,13 @@ bool descend_in_cell(const TwoLayer& network, const CertifiedPoints& points, con
 void descend(const TwoLayer& network, const Activation& activation, const CertifiedPoints& points,
              const Evaluation& e, Certificate& c, Progress& progress) {
   const CertifiedPoints::Size& size = points.size(progress);
-  Matrix K, work;
-  points.tangent_gram(e.S, K);
-  const double error = jacobian_gram_error(K, network.v.size(), points.X().cols(), size.longest,
+  Matrix lower(e.S.rows(), e.S.rows() + 1);
+  points.tangent_gram(e.S, lower);
+  const double error = jacobian_gram_error(lower, network.v.size(), points.X().cols(), size.longest,
                                            e.S.lpNorm<Eigen::Infinity>(), points.row_error());
-  Matrix solved = e.residual;
-  const auto lowest = lowest_eigenvalue(K, error, work, progress, &solved);
+  MatrixAndFactor K(std::move(lower));
+  Vector solved = e.residual;
+  const auto lowest = lowest_eigenvalue(K, error, solved, progress);
   if (!(lowest.bound > 0)) {
     c.reason = fmt::format(
         "descent: lambda_min(J J^T) is not proved positive: computed {:.3g}, of which rounding may take "
@@ -177,7 +179,7 @@ void descend(const TwoLayer& network, const Activation& activation, const Certif
   const double s_min = std::sqrt(lowest.bound) * (1 - kRound), a = s_min / 2;
   const double at_W = jacobian_change(e, activation, network.v, size, 0);  // ||J(W) - J of S||
   if (s_min > at_W) c.lambda_min = (s_min - at_W) * (s_min - at_W) * (1 - kRound);
-  const double top = std::sqrt(highest_eigenvalue(K, error, work, progress).bound) * (1 + kRound);
+  const double top = std::sqrt(highest_eigenvalue(K, error, progress).bound) * (1 + kRound);
   if (is_piecewise_linear(activation) && c.lambda_min > 0 &&
       descend_in_cell(network, points, e, {K, solved, error, top, at_W}, c)) {
     c.kind = "descent";
@@ -236,8 +238,9 @@ Certificate descent(const TwoLayer& network, const Activation& activation, const
                     const Equations& equations, Evaluation& e, Progress& progress) {
   check_sizes(network, equations.X, equations.y, equations.counts);
   const auto n = static_cast<double>(equations.X.rows()), m = static_cast<double>(network.v.size());
-  require_memory(16 * n * n + 24 * n * m + points.bytes_to_keep(), "the certificate",
-                 "use fewer points or hidden units");
+  require_memory(
+      certificate_bytes(equations.X.rows(), equations.X.cols(), network.v.size()) + points.bytes_to_keep(),
+      "the certificate", "use fewer points or hidden units");
   progress.stage("certificate");
   const Threads threads(n * n * m);
   Certificate c;
@@ -255,6 +258,13 @@ Certificate descent(const TwoLayer& network, const Activation& activation, const
 }
 
 }  // namespace
+
+// J J^T and a factor, X once more; Z and S; and what of Z is within reach of a sign change, in vectors that
+// grow to twice of it, in all and in the parts that it is gathered from.
+double internal::certificate_bytes(Index n, Index d, Index m) {
+  const auto N = static_cast<double>(n), D = static_cast<double>(d), M = static_cast<double>(m);
+  return 8 * N * (N + 1) + 8 * N * D + 16 * N * M + 32 * N * M;
+}
 
 Certificate internal::certify_descent(const TwoLayer& network, const Activation& activation,
                                       const CertifiedPoints& points, const Vector& y, Progress& progress) {

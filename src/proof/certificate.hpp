@@ -9,6 +9,10 @@ CertifiedOutput certify_output(const TwoLayer& network, const Activation& activa
                                const CertifiedPoints& points, const Vector& y, Progress& progress,
                                bool polish = false);
 
+/// What certify_descent takes beside its arguments and what the points keep; certify_output as much, until
+/// existence asks for its own.
+double certificate_bytes(Index n, Index d, Index m);
+
 Certificate certify_descent(const TwoLayer& network, const Activation& activation,
                             const CertifiedPoints& points, const Vector& y, Progress& progress);
 

@@ -209,6 +209,25 @@ void shifted(const Matrix& K, double sign, double s, Matrix& work) {
   }
 }
 
+// factor(s): Cholesky of fl(s I - K).
+EigenvalueBound highest(Index side, double trace, double error, const Operator& multiply,
+                        const std::function<bool(double s)>& factor) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const auto n = static_cast<double>(side);
+  EigenvalueBound result;
+  result.bound = kNone;
+  if (!in_range(trace) || !std::isfinite(error)) return result;
+  result.computed = largest(multiply, side);
+  for (double gap = kGap; gap < 1e3; gap *= 4) {
+    const double s = result.computed * (1 + gap) + error;
+    if (!factor(s)) continue;
+    result.loss = (cholesky_loss(n, n * s, s) + error) * (1 + 4 * u);
+    result.bound = (s + result.loss) * (1 + 4 * u);
+    return result;
+  }
+  return result;
+}
+
 }  // namespace
 
 EigenvalueBound lowest_eigenvalue(const ByFactors& K, double error) {
@@ -228,13 +247,10 @@ EigenvalueBound lowest_eigenvalue(const ByFactors& K, double error) {
   }
 }
 
-EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress,
-                                  Matrix* c) {
+EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress) {
   const auto factor = [&](double s) {
     shifted(K, 1, s, work);
-    if (!tiled::factor(work, progress)) return false;
-    if (s == 0 && c != nullptr) tiled::solve(work, *c);
-    return true;
+    return tiled::factor(work, progress);
   };
   const auto solve = [&](const Matrix& V) {
     progress.check();
@@ -245,26 +261,38 @@ EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, P
   return lowest_eigenvalue({K.rows(), K.diagonal().sum(), factor, solve}, error);
 }
 
+EigenvalueBound lowest_eigenvalue(MatrixAndFactor& K, double error, Vector& c, Progress& progress) {
+  const auto factor = [&](double s) {
+    if (!K.factor(1, s, progress)) return false;
+    if (s == 0) c = K.solve(c);
+    return true;
+  };
+  const auto solve = [&](const Matrix& V) {
+    progress.check();
+    return K.solve(V);
+  };
+  return lowest_eigenvalue({K.n(), K.diagonal().sum(), factor, solve}, error);
+}
+
 EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  const auto n = static_cast<double>(K.rows());
-  EigenvalueBound result;
-  result.bound = kNone;
-  if (!in_range(K.diagonal().sum()) || !std::isfinite(error)) return result;
   const auto multiply = [&](const Matrix& V) {
     progress.check();
     return tiled::product(K, V);
   };
-  result.computed = largest(multiply, K.rows());
-  for (double gap = kGap; gap < 1e3; gap *= 4) {
-    const double s = result.computed * (1 + gap) + error;
+  const auto factor = [&](double s) {
     shifted(K, -1, s, work);
-    if (!tiled::factor(work, progress)) continue;
-    result.loss = (cholesky_loss(n, n * s, s) + error) * (1 + 4 * u);
-    result.bound = (s + result.loss) * (1 + 4 * u);
-    return result;
-  }
-  return result;
+    return tiled::factor(work, progress);
+  };
+  return highest(K.rows(), K.diagonal().sum(), error, multiply, factor);
+}
+
+EigenvalueBound highest_eigenvalue(MatrixAndFactor& K, double error, Progress& progress) {
+  const auto multiply = [&](const Matrix& V) {
+    progress.check();
+    return K.product(V);
+  };
+  const auto factor = [&](double s) { return K.factor(-1, s, progress); };
+  return highest(K.n(), K.diagonal().sum(), error, multiply, factor);
 }
 
 double spectral_norm(const RowMatrix& A, Progress& progress) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 
+#include "linalg/matrix_and_factor.hpp"
 #include "linalg/rounding.hpp"
 #include "zeroloss/base/progress.hpp"
 #include "zeroloss/kernel/activation.hpp"
@@ -105,10 +106,10 @@ struct EigenvalueBound {
 };
 
 /// lambda_min >= bound; 0 if nothing positive is proved. K is given by its lower triangle; `work` is scratch.
-/// Two Cholesky factorisations, a few more where rounding dominates. Where K has a computed factor at all, c
-/// (if there is one) becomes K^-1 c.
-EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress,
-                                  Matrix* c = nullptr);
+/// Two Cholesky factorisations, a few more where rounding dominates.
+EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
+/// The same; where K has a computed factor at all, c becomes K^-1 c on the way.
+EigenvalueBound lowest_eigenvalue(MatrixAndFactor& K, double error, Vector& c, Progress& progress);
 
 /// A symmetric K, n x n with this trace, by the factors of K - s I, whoever stores them.
 struct ByFactors {
@@ -121,6 +122,7 @@ EigenvalueBound lowest_eigenvalue(const ByFactors& K, double error);
 
 /// lambda_max <= bound; infinite if K is far out of scale. One Cholesky factorisation, rarely two.
 EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
+EigenvalueBound highest_eigenvalue(MatrixAndFactor& K, double error, Progress& progress);
 
 /// ||A|| and more: by highest_eigenvalue of A A^T or A^T A, whichever is smaller; the Frobenius norm where
 /// that is smaller or the eigenvalue is not proved.

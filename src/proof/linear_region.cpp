@@ -6,7 +6,6 @@
 
 #include "base/parallel_for.hpp"
 #include "linalg/lapack.hpp"
-#include "linalg/tiled.hpp"
 #include "zeroloss/base/blas.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math. Comparisons are written
@@ -49,16 +48,15 @@ Reach reach_of_any(double norm, double lambda) {
   return {norm / lambda * kFew, norm / std::sqrt(lambda) * kFew};
 }
 
-Reach reach(const Evaluation& e, const Matrix& K, const Matrix& c, double error, double lambda) {
+Reach reach(const Evaluation& e, const MatrixAndFactor& K, const Vector& c, double error, double lambda) {
   const Reach any = reach_of_any(e.misfit, lambda);
   // r = J J^T c + rest, where |K_ij| <= sqrt(K_ii K_jj) and so || |K| ||_F <= trace(K).
-  const auto n = static_cast<double>(K.rows());
+  const auto n = static_cast<double>(K.n());
   const double size = length(c), misfit = length(e.residual);
   const double rounding = gamma_of(n + 4) * (K.diagonal().sum() * kUp * size + misfit) + 4 * n * n * kTiny;
-  const double rest =
-      (length(e.residual - tiled::product(K, c)) + rounding + error * size + e.residual_error) * kFew;
+  const double rest = (length(e.residual - K.product(c)) + rounding + error * size + e.residual_error) * kFew;
   const double known = size + rest / lambda;
-  const double square = c.col(0).dot(e.residual) + gamma_of(n + 2) * size * misfit + size * e.residual_error +
+  const double square = c.dot(e.residual) + gamma_of(n + 2) * size * misfit + size * e.residual_error +
                         rest * (e.misfit / lambda) + 4 * n * kTiny;
   const double distance = square > 0 ? std::sqrt(square * kFew) * kFew : any.distance;
   return {known * kFew < any.coefficients ? known * kFew : any.coefficients,

@@ -50,7 +50,9 @@ void require_training_memory(const CheckedOptions& options, Space space, Index n
   const double kept = 8 * m * D * static_cast<double>(outputs + 2);
   const double saved =
       options.checkpoint.empty() ? 0 : (8 + bytes) * (space == Space::gram ? 2 * N * m : N * m + m * D);
-  require_memory(bytes * (moving + 2 * N * D) + kept + saved,
+  const double signs = options.engine != nullptr ? 0 : N * m;
+  const double more = options.method->bytes == nullptr ? 0 : options.method->bytes(options, n, d, space);
+  require_memory(bytes * (moving + 2 * N * D) + signs + kept + saved + more,
                  fmt::format("a network of width {}", options.width),
                  "try a smaller width or fewer points (n)");
 }

@@ -109,6 +109,45 @@ TEST(Tiled, ThreadsChangeNoBit) {
   EXPECT_TRUE(X[0] == X[1]);
 }
 
+// Against whole products; columns behind the square, and what is above the diagonal, stay.
+TEST(Tiled, EntryByEntry) {
+  for (const Index n : {5, 256, 300}) {
+    const Matrix A = random_matrix(n, 20), B = random_matrix(n, 9);
+    Matrix C = Matrix::Constant(n, n + 1, 7);
+    tiled::product_with_transpose(A, C);
+    ASSERT_EQ(C.cols(), n + 1);
+    tiled::multiply_by_product_with_transpose(B, C);
+    const Matrix whole = (A * A.transpose()).cwiseProduct(B * B.transpose());
+    const Matrix size =
+        (A.cwiseAbs() * A.cwiseAbs().transpose()).cwiseProduct(B.cwiseAbs() * B.cwiseAbs().transpose());
+    for (Index j = 0; j <= n; ++j)
+      for (Index i = 0; i < n; ++i)
+        if (i >= j)
+          EXPECT_NEAR(C(i, j), whole(i, j),
+                      70 * 0x1p-53 * size(i, j));  // sums of 20 and of 9, twice, and a product
+        else
+          EXPECT_EQ(C(i, j), 7);
+  }
+}
+
+TEST(Tiled, FloatFactor) {
+  Progress silent;
+  const Index n = 600;
+  const Matrix A = random_matrix(n, n + 50);
+  Matrix K = A * A.transpose();
+  K.diagonal().array() += 1;
+  Eigen::MatrixXf L = Eigen::MatrixXf::Constant(n, n + 1, 7);
+  L.leftCols(n).triangularView<Eigen::Lower>() = K.cast<float>();
+  ASSERT_TRUE(tiled::factor(L, silent));
+  Matrix lower = L.leftCols(n).cast<double>();
+  lower.triangularView<Eigen::StrictlyUpper>().setZero();
+  // Cholesky's backward error (n + 1) u trace, and K's rounding, in float32.
+  EXPECT_LE((lower * lower.transpose() - K).norm(), static_cast<double>(n + 2) * 0x1p-24 * K.trace());
+  EXPECT_TRUE((L.col(n).array() == 7).all());
+  L.leftCols(n).triangularView<Eigen::Lower>() = (-K).cast<float>();
+  EXPECT_FALSE(tiled::factor(L, silent));
+}
+
 TEST(Tiled, CanBeCancelled) {
   std::atomic<bool> cancel{true};
   Progress progress({}, &cancel);

@@ -76,10 +76,10 @@ struct CertifiedOutput {
 
 /// Tries descent, then (relu only) existence, which `polish` asks for also where descent holds. A user's
 /// activation (not tabulated) never holds: "computed, not verified". Cost: n m d multiply-adds for Z, n^2 (m
-/// + d)/2 for J J^T, four Cholesky factorisations; memory 16 n^2 + 24 n m bytes, 8 n^2 more for n <= d and 8
-/// n d with counts. Existence with k kinks: two Cholesky factorisations of side n + k and one a round (seen:
-/// 1 to 4), n^2 m/2 multiply-adds a round; memory 16 (n + k)^2 + 16 n^2 + 40 n m bytes. Bits do not depend on
-/// threads. Throws std::invalid_argument for sizes that do not agree or values that are not finite,
+/// + d)/2 for J J^T, three Cholesky factorisations; memory 8 n^2 + 48 n m + 8 n d bytes, 8 n^2 more for n <=
+/// d and 8 n d with counts. Existence with k kinks: two Cholesky factorisations of side n + k and one a round
+/// (seen: 1 to 4), n^2 m/2 multiply-adds a round; memory 16 (n + k)^2 + 16 n^2 + 40 n m bytes. Bits do not
+/// depend on threads. Throws std::invalid_argument for sizes that do not agree or values that are not finite,
 /// ResourceError if memory does not suffice, Interrupted.
 CertifiedOutput certify_output(const TwoLayer& network, const Activation& activation,
                                const Equations& equations, Progress& progress, bool polish = false);

@@ -83,9 +83,8 @@ class TrainerSteps final : public TangentSteps {
   TrainerSteps(const RowMatrix& X, const Points<double>& points, const TwoLayer& start,
                const Activation& activation, Space space)
       : X_(X), trainer_(points, start, activation, space) {
-    const auto n = static_cast<double>(X.rows()), m = static_cast<double>(start.W.rows());
-    require_memory((X.rows() < kSingle ? 8 : 12) * n * n + 24 * n * m, "gauss_newton",
-                   "use fewer points, or optimizer gd");
+    const StepBytes bytes = tangent_step_bytes(X.rows(), X.cols(), start.W.rows(), space);
+    require_memory(bytes.kept + bytes.at_work, "gauss_newton", "use fewer points, or optimizer gd");
     if (X.rows() >= kSingle) single_.emplace(X.cast<float>());
   }
 
@@ -130,7 +129,8 @@ class TrainerSteps final : public TangentSteps {
   std::optional<Vector> solve_by_products(double mu, const Vector& r, Progress& progress) {
     constexpr double kEnough = 1e-8;  // of ||r||: mu alone leaves more of it, until it has fallen for long
     constexpr int kMost = 20;
-    if (!single_->factor(trainer_.scaled_pattern().cast<float>(), mu, progress)) return {};
+    const Eigen::MatrixXf S = trainer_.scaled_pattern().cast<float>();
+    if (!single_->factor(S, mu, progress)) return {};
     Vector c = Vector::Zero(r.size()), left = r, z = single_->solve(left), direction = z;
     double along = left.dot(z);
     for (int k = 0; k < kMost; ++k) {
@@ -157,6 +157,14 @@ class TrainerSteps final : public TangentSteps {
 };
 
 }  // namespace
+
+// Kept: the array of float32, X, and the state to go back to. At work: S and, where float32 is not enough or
+// not tried, the factor in double precision.
+StepBytes tangent_step_bytes(Index n, Index d, Index m, Space space) {
+  const auto N = static_cast<double>(n), D = static_cast<double>(d), M = static_cast<double>(m);
+  const double state = space == Space::gram ? 2 * N * M : N * M + M * D;
+  return {(n < kSingle ? 0 : 4 * N * (N + 1)) + 8 * N * D + 8 * state, 8 * N * N + 12 * N * M};
+}
 
 std::unique_ptr<TangentSteps> tangent_steps(const RowMatrix& X, const Points<double>& points,
                                             const TwoLayer& start, const Activation& activation,

@@ -77,6 +77,13 @@ std::unique_ptr<TwoLayerOptimizer> make_gauss_newton(const Beginning<double>& b)
                                        b.problem);
 }
 
+// A certificate comes between two steps, or after them.
+double gauss_newton_bytes(const CheckedOptions& options, Index n, Index d, Space space) {
+  const StepBytes steps =
+      options.engine != nullptr ? StepBytes{} : tangent_step_bytes(n, d, options.width, space);
+  return steps.kept + std::max(steps.at_work, options.proved ? certificate_bytes(n, d, options.width) : 0);
+}
+
 }  // namespace
 
 namespace methods {
@@ -85,7 +92,11 @@ extern constexpr Method gauss_newton{{.name = "gauss_newton",
                                       .tolerance = 1e-9,
                                       .gram = true,
                                       .device = true},
-                                     make_gauss_newton};
+                                     make_gauss_newton,
+                                     nullptr,
+                                     nullptr,
+                                     {},
+                                     gauss_newton_bytes};
 }
 
 }  // namespace zeroloss::internal

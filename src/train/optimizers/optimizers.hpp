@@ -30,19 +30,24 @@ using Make = std::unique_ptr<TwoLayerOptimizer> (*)(const Beginning<T>&);
 /// the infinitely wide network's H, with eigenvalue h, as a fraction of its square at the start.
 using Left = double (*)(double h, double step, const FitOptions& options, double k);
 
+/// What training an output at n points takes beside its Trainer, certificates included, in bytes.
+using Bytes = double (*)(const CheckedOptions& options, Index n, Index d, Space space);
+
 struct Method {
   OptimizerFacts facts;
   Make<double> make64;
   Make<float> make32;                          ///< none: float64 only
   Left left;                                   ///< none: no forecast
   std::span<const std::string_view> theorems;  ///< ids; may stand beside a run: the first that fits does
+  Bytes bytes;                                 ///< none: next to nothing
 
   /// A Make<float> and a Left, or nullptr: by their types, for with sanitizers GCC compares no function's
   /// address with nullptr in a constant.
   template <class Float = std::nullptr_t, class Remaining = std::nullptr_t>
   constexpr Method(const OptimizerFacts& known, Make<double> make, Float make_float = nullptr,
-                   Remaining remaining = nullptr, std::span<const std::string_view> beside = {})
-      : facts(known), make64(make), make32(make_float), left(remaining), theorems(beside) {
+                   Remaining remaining = nullptr, std::span<const std::string_view> beside = {},
+                   Bytes more = nullptr)
+      : facts(known), make64(make), make32(make_float), left(remaining), theorems(beside), bytes(more) {
     facts.float32 = !std::is_null_pointer_v<Float>;
     facts.forecast = !std::is_null_pointer_v<Remaining>;
   }
