@@ -32,6 +32,9 @@ class Optimizer {
   /// step makes progress any more. Interrupted may leave only before anything has moved.
   virtual Index advance(Index done, Index most, Progress& progress) = 0;
 
+  /// Whether a step more is worth its while although ||f - y|| is at most this: certificates are wider then.
+  virtual bool goes_on(double /*reached*/) const { return false; }
+
   /// Why advance() returned 0.
   virtual std::string obstacle() const { return "no step makes progress"; }
 

@@ -108,7 +108,8 @@ bool Training::ended(double now) {
     return true;
   }
   result_.status = reached ? Status::converged : stuck_ ? Status::stalled : Status::budget_spent;
-  if (reached && options_.stop == "tolerance") return true;
+  const bool enough = !optimizer().goes_on(options_.tolerance * unit_);
+  if (reached && enough && options_.stop == "tolerance") return true;
   if (stuck_) {
     result_.reason = reached ? "" : optimizer().obstacle();
     return true;
