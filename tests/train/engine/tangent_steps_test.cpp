@@ -42,7 +42,7 @@ TEST(TangentStepsHere, SolveTheSystem) {
         const Problem p = problem(phi, n, 60, 48, 3, "ntk");
         const Matrix K = kernel_of(p);
         const auto [c, diagonal] = solved(p, 1e-4, space);
-        EXPECT_NEAR(diagonal, K.diagonal().maxCoeff(), 1e-12 * diagonal);    // some m + d roundings
+        EXPECT_NEAR(diagonal, K.diagonal().maxCoeff(), 1e-12 * diagonal);   // some m + d roundings
         EXPECT_LE(left_of(K, 1e-4, c, p.r()), 1.01e-8) << phi << " " << n;  // 1e-8 is asked for
       }
 }
