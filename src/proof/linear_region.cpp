@@ -16,8 +16,8 @@ namespace {
 constexpr double kFew = 1 + 8 * u;  // covers the roundings of one formula of terms >= 0
 
 // Sums that only have to be bounded above are taken in float32: gamma_k of theirs for k roundings, and what
-// an entry below their normal numbers may lose.
-constexpr double kSingleUnit = 0x1p-24, kSingleTiny = 0x1p-149;
+// an entry loses that is flushed to zero.
+constexpr double kSingleUnit = 0x1p-24, kSingleTiny = 0x1p-126;
 double single_gamma(double k) { return k * kSingleUnit / (1 - k * kSingleUnit) * kFew; }
 
 // Of `value` >= 0 as a float32, rounded up; zero stays zero.
