@@ -8,9 +8,11 @@
 #include "bindings.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/text.hpp"
+#include "zeroloss/kernel/conjugate_gradients.hpp"
 #include "zeroloss/kernel/deep.hpp"
 #include "zeroloss/kernel/gram.hpp"
 #include "zeroloss/kernel/inducing.hpp"
+#include "zeroloss/kernel/posterior.hpp"
 #include "zeroloss/kernel/ridge.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 
@@ -42,6 +44,11 @@ RowMatrix full(const Packed<double>& packed) {
 Vector weights_of(const std::optional<Array1>& weights) {
   if (!weights) return {};
   return Eigen::Map<const Vector>(weights->data(), static_cast<Index>(weights->shape(0)));
+}
+
+/// What a bound says: of each output and each difference of two, relative residual, whether it is proved.
+std::tuple<Matrix, double, bool> said(PredictorBound bound) {
+  return {std::move(bound.error), bound.relative, bound.verified};
 }
 
 std::optional<std::pair<Matrix, Matrix>> parts(std::optional<RidgeSolution> solution) {
@@ -237,9 +244,82 @@ void bind_grams(nb::module_& m) {
       });
 }
 
+void bind_predictors(nb::module_& m) {
+  m.def(
+      "solve_conjugate_gradients",
+      [](const Array2& X, const Kernel& kernel, double ridge, const Array2& Y,
+         const std::optional<Array1>& weights, double tolerance, Index most, double lambda_min,
+         const nb::object& progress) {
+        return value_of_work(progress, [&](Progress& p) {
+          auto found = solve_conjugate_gradients(
+              unit_points(X, false, false), kernel, weights_of(weights), rows(Y),
+              {.ridge = ridge, .tolerance = tolerance, .most = most, .lambda_min = lambda_min}, p);
+          return std::tuple(std::move(found.coefficients), found.steps, said(std::move(found.bound)));
+        });
+      },
+      "X"_a, "kernel"_a, "ridge"_a, "Y"_a, "weights"_a.none() = nb::none(), "tolerance"_a = 1e-8,
+      "most"_a = 500, "lambda_min"_a = 0.0, "progress"_a.none() = nb::none(),
+      "Coefficients of (K + ridge W^-1)^-1 Y, n x c, the steps, and what predictor_bound says.");
+  m.def(
+      "predictor_bound",
+      [](const Array2& X, const Kernel& kernel, double ridge, const Array2& Y, const Array2& C,
+         const std::optional<Array1>& weights, double lambda_min, const nb::object& progress) {
+        return value_of_work(progress, [&](Progress& p) {
+          const RowMatrix points = unit_points(X, false, false);
+          const Vector w = weights_of(weights);
+          const Matrix targets = rows(Y), coefficients = rows(C);
+          return said(predictor_bound({points, w, ridge, targets, coefficients, lambda_min}, kernel, p));
+        });
+      },
+      "X"_a, "kernel"_a, "ridge"_a, "Y"_a, "C"_a, "weights"_a.none() = nb::none(), "lambda_min"_a = 0.0,
+      "progress"_a.none() = nb::none(),
+      "c x c: what outputs, and differences of two, are off the exact predictor's at every point; the relative "
+      "residual; whether it is proved.");
+  m.def(
+      "bounded_values",
+      [](const Array2& Z, const Array2& X, const Kernel& kernel, const Array2& C, const nb::object& progress) {
+        return value_of_work(progress, [&](Progress& p) {
+          BoundedValues v = bounded_values(unit_points(Z, false, false), unit_points(X, false, false), kernel,
+                                           rows(C), p);
+          return std::pair(std::move(v.values), std::move(v.error));
+        });
+      },
+      "Z"_a, "X"_a, "kernel"_a, "C"_a, "progress"_a.none() = nb::none(),
+      "Sums of kernels at X for points Z, and what rounding may have made of them, m x c each.");
+  m.def(
+      "decided_classes",
+      [](const Array2& values, const Array2& rounding, const Array2& error) {
+        return decided_classes({rows(values), rows(rounding)}, rows(error));
+      },
+      "values"_a, "rounding"_a, "error"_a, "Whose class is proved to be that of the exact predictor.");
+  nb::class_<Posterior>(m, "Posterior",
+                        "The Gaussian process with covariance k and noise of variance ridge/w_i, given targets at "
+                        "unit rows X.")
+      .def(
+          "__init__",
+          [](Posterior* self, const Array2& X, const Kernel& kernel, double ridge,
+             const std::optional<Array1>& weights, const nb::object& progress) {
+            const Vector w = weights_of(weights);
+            work(progress, [&](Progress& p) {
+              new (self) Posterior(unit_points(X, false, false), kernel, w, ridge, p);
+            });
+          },
+          "X"_a, "kernel"_a, "ridge"_a, "weights"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
+          "n^2/2 doubles.")
+      .def(
+          "variance",
+          [](const Posterior& posterior, const Array2& Z) {
+            return value_of_work(nb::none(), [&](Progress& p) {
+              return posterior.variance(unit_points(Z, false, false), p);
+            });
+          },
+          "Z"_a, "Of f at unit rows Z.");
+}
+
 }  // namespace
 
 void bind_kernel(nb::module_& m) {
+  bind_predictors(m);
   bind_activation(m);
   bind_duals(m);
   bind_grams(m);

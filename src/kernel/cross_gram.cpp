@@ -19,7 +19,7 @@ namespace zeroloss {
 using namespace internal;
 
 void internal::cross_entries(const double* X, Index n, const double* Z, Index m, Index d,
-                             const Kernel& kernel, double* K, Index stride) {
+                             const Kernel& kernel, double* K, Index stride, const CrossSeen& seen) {
   lapack::gemm('T', 'N', m, n, d, 1.0, Z, d, X, d, 0.0, K, stride);
   const bool by_angle = kernel.by_angle();
   const auto size = static_cast<std::size_t>(m);
@@ -33,6 +33,8 @@ void internal::cross_entries(const double* X, Index n, const double* Z, Index m,
           const auto [apart, across] = distances(X + i * d, Z + j * d, d);
           recomputed.emplace_back(j, kernel.at_angle(2 * std::atan2(apart, across)));
         }
+    if (seen.singular != nullptr) seen.singular[i] += entries::singular_sum(run, size, kNear);
+    if (seen.near != nullptr) seen.near[i] += static_cast<double>(recomputed.size());
     entries::map(kernel, run, size);
     for (const auto& [j, entry] : recomputed) run[j] = entry;
   }

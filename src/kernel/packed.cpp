@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/parallel_for.hpp"
+#include "kernel/packed_product.hpp"
 #include "linalg/lapack.hpp"
 #include "linalg/parallel.hpp"
 #include "zeroloss/base/blas.hpp"
@@ -20,6 +21,9 @@
 namespace zeroloss {
 using namespace internal;
 namespace {
+
+template <class T>
+using Columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
 constexpr Index kBlock = 512;  // columns factored or solved for at a time, sides of a tile of a product
 constexpr Index kStrip = 256;  // columns of the inverse formed at a time
@@ -49,20 +53,21 @@ std::vector<Range> blocks_of(const Packed<T>& A) {
 }
 
 /// R += A V for one tile on or below the diagonal, and for its transpose.
-void add_tile(const Packed<double>& A, const Range& row, const Range& column, const Matrix& V, Matrix& R) {
+template <class T>
+void add_tile(const Packed<T>& A, const Range& row, const Range& column, const Columns<T>& V, Columns<T>& R) {
   const Index n = A.n(), m = V.cols(), ld = A.stride();
   const bool corner = column.begin >= A.n1();  // where the tile lies transposed
-  const double* tile =
+  const T* tile =
       corner ? A.corner_row(row.begin) + (column.begin - A.n1()) : A.column(column.begin) + row.begin;
-  const double *above = V.data() + column.begin, *beside = V.data() + row.begin;
-  double *to_row = R.data() + row.begin, *to_column = R.data() + column.begin;
+  const T *above = V.data() + column.begin, *beside = V.data() + row.begin;
+  T *to_row = R.data() + row.begin, *to_column = R.data() + column.begin;
   if (row.begin == column.begin) {
-    lapack::symm(corner ? 'U' : 'L', row.count, m, tile, ld, above, n, 1, to_row, n);
+    lapack::symm(corner ? 'U' : 'L', row.count, m, tile, ld, above, n, T{1}, to_row, n);
     return;
   }
   const char plain = corner ? 'T' : 'N', other = corner ? 'N' : 'T';
-  lapack::gemm(plain, 'N', row.count, m, column.count, 1, tile, ld, above, n, 1, to_row, n);
-  lapack::gemm(other, 'N', column.count, m, row.count, 1, tile, ld, beside, n, 1, to_column, n);
+  lapack::gemm(plain, 'N', row.count, m, column.count, T{1}, tile, ld, above, n, T{1}, to_row, n);
+  lapack::gemm(other, 'N', column.count, m, row.count, T{1}, tile, ld, beside, n, T{1}, to_column, n);
 }
 
 constexpr std::size_t kHuge = std::size_t{1} << 21;  // bytes of a large page
@@ -104,15 +109,18 @@ void Packed<T>::give_back(std::size_t before) {
 template class Packed<double>;
 template class Packed<float>;
 
-Matrix product(const Packed<double>& A, const Matrix& V) {
+namespace {
+
+template <class T>
+Columns<T> product_of(const Packed<T>& A, const Columns<T>& V) {
   const std::vector<Range> blocks = blocks_of(A);
   const auto side = std::ssize(blocks);
   const Index m = V.cols(), groups = std::min<Index>(kGroups, side);
-  std::vector<Matrix> sums(static_cast<std::size_t>(groups));
+  std::vector<Columns<T>> sums(static_cast<std::size_t>(groups));
   const SerialBlas serial;
   const Threads threads(side > 1 ? cubic(A.n(), A.n(), m) : 0);
   parallel_for(groups, [&](Index group) {
-    Matrix& R = sums[static_cast<std::size_t>(group)];
+    Columns<T>& R = sums[static_cast<std::size_t>(group)];
     R.setZero(A.n(), m);
     for (Index tile = group; tile < side * side; tile += groups) {
       const Range &row = blocks[static_cast<std::size_t>(tile % side)],
@@ -123,6 +131,11 @@ Matrix product(const Packed<double>& A, const Matrix& V) {
   for (Index group = 1; group < groups; ++group) sums.front() += sums[static_cast<std::size_t>(group)];
   return std::move(sums.front());
 }
+
+}  // namespace
+
+Matrix product(const Packed<double>& A, const Matrix& V) { return product_of(A, V); }
+Eigen::MatrixXf product(const Packed<float>& A, const Eigen::MatrixXf& V) { return product_of(A, V); }
 
 void shift_diagonal(Packed<double>& A, double shift) {
   for (Index i = 0; i < A.n(); ++i) A(i, i) += shift;

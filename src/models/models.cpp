@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "models/kind.hpp"
 #include "sources/table_source.hpp"
@@ -30,7 +31,14 @@ const std::vector<ModelKind>& kinds() {
 }
 
 Prediction answer(const Model& model, const Dataset& points, const Progress& progress) {
-  Prediction answer{.outputs = model.outputs(points.X, progress)};
+  Prediction answer;
+  if (model.decided) {
+    auto [outputs, decided] = model.decided(points.X, progress);
+    answer.outputs = std::move(outputs);
+    answer.decided = std::ranges::count(decided, true);
+  } else {
+    answer.outputs = model.outputs(points.X, progress);
+  }
   for (Index i = 0; i < answer.outputs.rows(); ++i)
     if (!answer.outputs.row(i).allFinite())
       throw DataError(

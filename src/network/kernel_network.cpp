@@ -5,23 +5,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 
 #include "data/onnx_parts.hpp"
+#include "linalg/rounding.hpp"
 #include "network/preparation.hpp"
 #include "network/prepare.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/parse.hpp"
 #include "zeroloss/base/text.hpp"
 #include "zeroloss/kernel/gram.hpp"
+#include "zeroloss/kernel/predictor_bound.hpp"
 
 namespace zeroloss {
 using namespace internal;
 namespace {
 
 constexpr const char* kKernelKind = "kernel";
-constexpr Index kAtOnce = 1024;  // points that are asked about
 
 /// What is wrong with a network; empty if nothing is.
 std::string kernel_problem(const KernelNetwork& network) {
@@ -36,6 +38,10 @@ std::string kernel_problem(const KernelNetwork& network) {
   if (network.coefficients.rows() != network.n() || network.offset.size() != network.outputs() ||
       network.outputs() < 1)
     return "points, coefficients and offset of sizes that do not fit";
+  const Matrix& error = network.solution_error;
+  if (error.size() > 0 && (error.rows() != network.outputs() || error.cols() != network.outputs() ||
+                           !(error.array() >= 0).all() || error != error.transpose()))
+    return "bounds of the solution's error that are none";
   constexpr double kOff = 1e-12;  // rounding leaves rows within 1e-15
   if (!((network.points.rowwise().norm().array() - 1).abs() <= kOff).all())
     return "points that are not of unit length";
@@ -156,19 +162,20 @@ OnnxModel kernel_graph(const KernelNetwork& network) {
 
 }  // namespace
 
-Matrix outputs(const KernelNetwork& network, const RowMatrix& X, const Progress& progress) {
-  const Kernel kernel = sigma(activation(network.activation));
+namespace {
+
+/// Sums of kernels, and the outputs that they are with the offset, whose addition is rounded.
+BoundedValues values_with_offset(const KernelNetwork& network, const RowMatrix& X, const Progress& progress) {
   Progress silent = progress.silent();
-  Matrix f(X.rows(), network.outputs());
-  for (Index first = 0; first < X.rows(); first += kAtOnce) {
-    const Index count = std::min(kAtOnce, X.rows() - first);
-    const RowMatrix K = cross_gram(X.middleRows(first, count), network.points, kernel, silent);
-    f.middleRows(first, count) = (K * network.coefficients).rowwise() + network.offset.transpose();
-  }
-  return f;
+  BoundedValues v =
+      bounded_values(X, network.points, sigma(activation(network.activation)), network.coefficients, silent);
+  v.values.rowwise() += network.offset.transpose();
+  v.error = (v.error.array() + 2 * u * v.values.array().abs()) * (1 + 4 * u);
+  return v;
 }
 
-Matrix predict(const KernelNetwork& network, const Eigen::Ref<const RowMatrix>& X, const Progress& progress) {
+/// Points as the neurons see them.
+RowMatrix seen_points(const KernelNetwork& network, const Eigen::Ref<const RowMatrix>& X) {
   if (X.cols() != network.features())
     throw DataError(fmt::format("predict: points have {} features; the network was trained on {}", X.cols(),
                                 network.features()));
@@ -176,7 +183,35 @@ Matrix predict(const KernelNetwork& network, const Eigen::Ref<const RowMatrix>& 
   points.X = X;
   points.name = "predict";
   prepare(points, network.center, network.standardization, KernelNetwork::normalize);
-  return outputs(network, points.X, progress);
+  return std::move(points.X);
+}
+
+}  // namespace
+
+Matrix outputs(const KernelNetwork& network, const RowMatrix& X, const Progress& progress) {
+  return values_with_offset(network, X, progress).values;
+}
+
+Matrix predict(const KernelNetwork& network, const Eigen::Ref<const RowMatrix>& X, const Progress& progress) {
+  return outputs(network, seen_points(network, X), progress);
+}
+
+BoundedOutputs bounded_outputs(const KernelNetwork& network, const RowMatrix& X, const Progress& progress) {
+  BoundedValues v = values_with_offset(network, X, progress);
+  const Index c = network.outputs();
+  const Matrix error = network.solution_error.size() > 0
+                           ? network.solution_error
+                           : Matrix::Constant(c, c, std::numeric_limits<double>::infinity());
+  BoundedOutputs bounded;
+  if (network.task == Task::classification) bounded.decided = decided_classes(v, error);
+  bounded.outputs = std::move(v.values);
+  bounded.error = (v.error.rowwise() + error.diagonal().transpose()) * (1 + 4 * u);
+  return bounded;
+}
+
+BoundedOutputs bounded_predict(const KernelNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+                               const Progress& progress) {
+  return bounded_outputs(network, seen_points(network, X), progress);
 }
 
 void save_model(const std::filesystem::path& path, const KernelNetwork& network, const Metadata& extra) {
@@ -186,6 +221,8 @@ void save_model(const std::filesystem::path& path, const KernelNetwork& network,
   tensors.add("points", network.points);
   tensors.add("coefficients", coefficients);
   tensors.add("offset", network.offset);
+  const RowMatrix error = network.solution_error;
+  if (error.size() > 0) tensors.add("solution_error", error);
   add_preparation(tensors, preparation_of(network));
   tensors.write(path, kernel_metadata(network, extra));
 }
@@ -200,6 +237,7 @@ KernelNetwork load_kernel_network(const std::filesystem::path& path) {
   network.points = parts.matrix("points", Dtype::f64);
   network.coefficients = parts.matrix("coefficients", Dtype::f64);
   network.offset = parts.vector("offset", Dtype::f64);
+  if (parts.has("solution_error")) network.solution_error = parts.matrix("solution_error", Dtype::f64);
   bool normalize = true;
   read_preparation(parts, network.center, normalize, network.standardization, network.encoding);
   if (!normalize) throw parts.damaged("points that are not divided by their lengths");

@@ -118,8 +118,11 @@ std::string unseen_text(const Dataset& data, const FitResult& r) {
                              with_commas(kMostLeftOut))
                : "";
   const double error = *r.leave_one_out_error, guess = r.guessing_error.value_or(1);
+  const std::string among = r.solution && r.solution->chosen_on < r.n
+                                ? fmt::format(" among {} of them", with_commas(r.solution->chosen_on))
+                                : std::string();
   return fmt::format("unseen points: {} wrong by leave-one-out{}{}guessing the most frequent class, {}\n",
-                     percentage(error), r.kernel ? "" : " at infinite width and zero loss",
+                     percentage(error), r.kernel ? among : " at infinite width and zero loss",
                      error > guess ? ": worse than " : "; by ", percentage(guess));
 }
 
@@ -135,7 +138,20 @@ std::string facts(const Dataset& data, const FitOptions& o, const FitResult& r) 
     fact("network", fmt::format("{}, infinitely wide, as a sum of kernels at {}", r.kernel->activation,
                                 count(r.kernel->n(), "point", "points")));
     fact("ridge", fmt::format("{:.3g} of the kernel's diagonal{}", r.kernel->ridge,
-                              o.ridge == "auto" ? ", chosen by leave-one-out" : ""));
+                              o.ridge != "auto" ? ""
+                              : r.solution && r.solution->chosen_on < r.n
+                                  ? fmt::format(", chosen by leave-one-out on {} of the points",
+                                                with_commas(r.solution->chosen_on))
+                                  : ", chosen by leave-one-out"));
+    if (r.solution) {
+      const KernelSolution& s = *r.solution;
+      fact("solved", s.solver == "cg" ? fmt::format("{} of conjugate gradients, residual {} of the targets",
+                                                    count(s.steps, "step", "steps"), above(s.residual))
+                                      : "by a factor of the kernel");
+      if (s.verified)
+        fact("exact predictor",
+             fmt::format("within {} of every output at every point, proved", above(s.error)));
+    }
     if (data.task == Task::regression && r.leave_one_out_error)
       fact("leave-one-out error", fmt::format("{:.3g} of the targets' spread", *r.leave_one_out_error));
     if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));

@@ -25,7 +25,7 @@ namespace {
 
 constexpr Index kMostFeatures = 16'384;      // that are proposed
 constexpr Index kMostForGaussNewton = 3000;  // points: a step takes n^3/3
-constexpr Index kMostForKernel = 20'000;     // points that it takes
+constexpr Index kMostForKernel = 70'000;     // points that it takes in minutes
 
 /// What a user types for a value: of weights and of points that are read, where they are.
 template <class Value>

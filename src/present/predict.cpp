@@ -122,6 +122,16 @@ std::string remark(const Model& model, const Prediction& answer) {
       count(far, "point", "points"), kFar, short_number(answer.outputs.cwiseAbs().maxCoeff(), Rounding::up));
 }
 
+/// What is proved of a kernel model's classes.
+std::string decided_text(const Prediction& answer) {
+  if (!answer.decided) return "";
+  const Index m = answer.outputs.rows();
+  return *answer.decided == m && m == 1
+             ? "the predicted class is that of the exact predictor, proved\n"
+             : fmt::format("{} of {} predicted classes are those of the exact predictor, proved\n",
+                           with_commas(*answer.decided), with_commas(m));
+}
+
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -133,8 +143,8 @@ std::string csv_field(const std::string& text) {
 
 std::string predict_text(const std::string& file, const Model& model, const Dataset& data,
                          const Prediction& answer, bool has_csv) {
-  std::string text = fmt::format("{}: {}\n{}{}: {}\n", data.name, conclusion(data, answer),
-                                 remark(model, answer), file, model.description);
+  std::string text = fmt::format("{}: {}\n{}{}{}: {}\n", data.name, conclusion(data, answer),
+                                 decided_text(answer), remark(model, answer), file, model.description);
   for (const std::string& said : model.notes) text += "  " + said + "\n";
   for (const std::string& said : data.remarks) text += "  " + said + "\n";
   if (!answer.error) return text + "\n" + first_table(model, data, answer, has_csv);
@@ -163,7 +173,7 @@ std::string predict_json(const std::string& file, const Model& model, const Data
   }
   std::vector<std::string> remarks = model.notes;
   remarks.insert(remarks.end(), data.remarks.begin(), data.remarks.end());
-  const Json json{
+  Json json{
       {"model", file},
       {"kind", model.kind},
       {"data", data.name},
@@ -174,6 +184,7 @@ std::string predict_json(const std::string& file, const Model& model, const Data
       {"remarks", remarks},
       {"largest_output", answer.outputs.size() > 0 ? Json(answer.outputs.cwiseAbs().maxCoeff()) : Json()},
       {"next", told(next)}};
+  if (answer.decided) json["decided"] = *answer.decided;
   return json.dump(1);
 }
 

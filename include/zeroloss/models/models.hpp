@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zeroloss/base/fields.hpp"
@@ -30,6 +31,11 @@ struct Model {
   /// The outputs for points, as predict() of its kind gives and throws. Throws DataError where the model is
   /// asked about something else than points.
   std::function<Matrix(const Eigen::Ref<const RowMatrix>& X, const Progress& progress)> outputs{};
+  /// The same outputs, and at which points their class is proved to be that of a predictor which the model
+  /// stands for; null where there is none, or nothing is proved of it.
+  std::function<std::pair<Matrix, std::vector<bool>>(const Eigen::Ref<const RowMatrix>& X,
+                                                     const Progress& progress)>
+      decided{};
   std::function<std::vector<Index>(const Matrix& outputs)> classes{};  ///< the classes that outputs stand for
   /// Writes it as ONNX, as export_onnx() of its kind does, with all metadata of its file.
   std::function<void(const std::filesystem::path& path)> export_onnx{};
@@ -93,6 +99,9 @@ struct Prediction {
   std::vector<std::string> labels{};     ///< of the points; empty unless classification with labels
   std::vector<Index> wrong{};            ///< points whose label is another one, ascending
   std::optional<double> error{};         ///< fraction wrong, or relative misfit; nothing without targets
+  /// Classes that are proved to be those of the exact predictor that a kernel model is near; nothing of
+  /// others.
+  std::optional<Index> decided{};
 };
 
 /// Targets are compared with if there are any and the model has a task: classes by name, those of the data

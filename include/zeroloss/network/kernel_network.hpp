@@ -18,7 +18,10 @@ struct KernelNetwork {
   RowMatrix points{};     ///< n x d, training points as the neurons see them, of unit length
   Matrix coefficients{};  ///< C, n x outputs
   Vector offset{};        ///< of each output: the mean of targets that are numbers, 0 of classes
-  Center center{};        ///< subtracted from every point first; empty = nothing is
+  /// What outputs may be off those of the exact solution C, at every point, proved (PredictorBound::error):
+  /// outputs x outputs; empty where nothing is.
+  Matrix solution_error{};
+  Center center{};                         ///< subtracted from every point first; empty = nothing is
   static constexpr bool normalize = true;  ///< then every point is divided by its length
   Task task = Task::none;
   std::vector<std::string> class_names{};  ///< of the data it was trained on; empty for regression
@@ -37,6 +40,10 @@ void fields(T& n, const Visitor& visit) {
   visit(Field{"points", "n x d, the training points, of unit length."}, n.points);
   visit(Field{"coefficients", "n x outputs."}, n.coefficients);
   visit(Field{"offset", "Of each output: the mean of targets that are numbers, 0 of classes."}, n.offset);
+  visit(Field{"solution_error",
+              "outputs x outputs: what outputs, and differences of two, may be off the exact predictor's at "
+              "every point, proved; empty where nothing is."},
+        n.solution_error);
   visit(Field{"center"}, n.center);
   visit(Field{"task", "none | regression | classification."}, n.task);
   visit(Field{"class_names", "Empty for regression."}, n.class_names);
@@ -54,7 +61,23 @@ Matrix outputs(const KernelNetwork& network, const RowMatrix& X, const Progress&
 Matrix predict(const KernelNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                const Progress& progress = {});
 
-/// Writes a safetensors file: tensors points (n x d), coefficients (n x outputs) and offset (outputs), F64,
+/// Outputs beside the exact predictor's, whose coefficients solve the equations exactly.
+struct BoundedOutputs {
+  Matrix outputs;  ///< m x outputs
+  Matrix error;    ///< m x outputs: what each may be off, proved; infinite where nothing is
+  /// Of classification: whose class is proved to be that of the exact predictor; else empty.
+  std::vector<bool> decided;
+};
+
+/// The same as outputs() and predict(), with bounds in which all rounding is counted. Points are the exact
+/// quotients that `X` is within unit_row_error of, as normalize_rows leaves them.
+BoundedOutputs bounded_outputs(const KernelNetwork& network, const RowMatrix& X,
+                               const Progress& progress = {});
+BoundedOutputs bounded_predict(const KernelNetwork& network, const Eigen::Ref<const RowMatrix>& X,
+                               const Progress& progress = {});
+
+/// Writes a safetensors file: tensors points (n x d), coefficients (n x outputs), offset (outputs) and, where
+/// it is known, solution_error (outputs x outputs), F64,
 /// and mean, mean_low and scale as in files of a Network; metadata kind = kernel, format_version = 1,
 /// activation, ridge, and what those files have. `extra` is kept beside these. Throws std::invalid_argument
 /// for a network that load_kernel_network would refuse, and as write_tensors.

@@ -54,6 +54,9 @@ struct FitOptions {
   /// Of kernel: a number >= 0, in units of the kernel's diagonal, whose multiple of the identity is added to
   /// the kernel; auto: the best of 15 from 1e-6 to 10 on points left out.
   std::string ridge = "auto";
+  /// Of kernel: auto | exact | cg. exact: by a factor of the kernel, up to 20,000 points; cg: by conjugate
+  /// gradients, whose answer is bounded; auto: exact where it can be.
+  std::string solver = "auto";
   Index batch = 1;                    ///< points in a step of sgd, 1..n
   double momentum = 0.9;              ///< of momentum, in [0, 1); 0 is gradient descent
   std::string precision = "float64";  ///< float64 | float32 (gd, sgd and momentum only)
@@ -128,6 +131,14 @@ void fields(T& o, const Visitor& visit) {
             .under("Training")
             .not_of_trials(),
         o.ridge);
+  visit(
+      Field{"solver",
+            "Of kernel: exact (a factor of the kernel, up to 20,000 points), cg (conjugate gradients, whose "
+            "answer is bounded) or auto"}
+          .of("auto|exact|cg")
+          .under("Training")
+          .not_of_trials(),
+      o.solver);
   visit(Field{"batch", optimizer_help("batch")}.under("Training"), o.batch);
   visit(Field{"momentum", "Of momentum: the part of the last step that is taken again, in [0, 1)"}.under(
             "Training"),
@@ -303,6 +314,29 @@ void fields(T& t, const Visitor& visit) {
   visit(Field{"error", "wrong/n; regression: root mean square of f - y."}, t.error);
 }
 
+/// How the equations of `kernel` were solved.
+struct KernelSolution {
+  std::string solver;   ///< exact: a factor of the kernel; cg: conjugate gradients
+  Index steps = 0;      ///< of conjugate gradients
+  double residual = 0;  ///< the largest ||residual||/||targets|| of an output, computed anew
+  /// What an output may be off the exact predictor's at any point of unit length, proved, all rounding
+  /// counted but that of evaluating it there; infinite where nothing is proved.
+  double error = 0;
+  bool verified = false;  ///< `error` is proved
+  /// Points, evenly chosen, on which activation and ridge were chosen, each left out; the leave-one-out error
+  /// is theirs.
+  Index chosen_on = 0;
+};
+template <Is<KernelSolution> T, class Visitor>
+void fields(T& s, const Visitor& visit) {
+  visit(Field{"solver", "exact: a factor of the kernel; cg: conjugate gradients."}, s.solver);
+  visit(Field{"steps", "Of conjugate gradients."}, s.steps);
+  visit(Field{"residual", "Largest ||residual||/||targets|| of an output, computed anew."}, s.residual);
+  visit(Field{"error", "What an output may be off the exact predictor's at any point."}, s.error);
+  visit(Field{"verified", "`error` is proved."}, s.verified);
+  visit(Field{"chosen_on", "Points on which activation and ridge were chosen, each left out."}, s.chosen_on);
+}
+
 struct FitResult {
   std::string conclusion;                ///< the answer in a sentence or two
   Status status = Status::budget_spent;  ///< the worst of the outputs'
@@ -336,6 +370,7 @@ struct FitResult {
   Network network;                            ///< of one hidden layer
   std::optional<DeepNetwork> deep;            ///< of many
   std::optional<KernelNetwork> kernel;        ///< infinitely wide: then the two above are empty
+  std::optional<KernelSolution> solution = {};  ///< of that
   std::vector<DeepNetwork> separate;  ///< of many, a network a class: those that `deep` has side by side
   std::string layers;                 ///< of many: which were trained
   std::optional<Network> polished;    ///< relu, if every output has one: misfit at rounding level
@@ -377,6 +412,9 @@ void fields(T& r, const Visitor& visit) {
       r.leave_one_out_error);
   visit(Field{"guessing_error", "By the same measure, of the most frequent class, or of the mean."},
         r.guessing_error);
+  visit(
+      Field{"solution", "How the equations of kernel were solved, or None."}.only_if(r.solution.has_value()),
+      r.solution);
   visit(Field{"layers", "Of many layers: which were trained."}, r.layers);
   visit(Field{"network"}.apart(), r.network);
   visit(Field{"deep", "The network of many layers, or None."}.apart(), r.deep);

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import kernel
+from .. import _core, kernel
 from . import inducing
 from .points import Array, OnSphere
 from .ridge import RidgePath
@@ -17,6 +17,8 @@ from .ridge import RidgePath
 AUTO_RIDGE = tuple(float(f"{r:.3g}") for r in np.logspace(-6, 1, 15))
 AUTO_ACTIVATION = ("relu", "erf", "sigmoid")  # from the roughest kernel to the smoothest
 AUTO_DEPTH = (1, 2, 3, 5, 10)
+AUTO_CG = 4000  # points, evenly spaced, that decide activation, depth and ridge where conjugate gradients solve
+SOLVERS = ("auto", "exact", "cg", "inducing")
 AUTO_POINTS = 2000  # of more, an even choice of so many decides which activation and depth are taken
 
 
@@ -49,6 +51,7 @@ class ExactPredictor(OnSphere):
         inducing_points: Any = "auto",
         depth: Any = 1,
         residual: bool = False,
+        solver: str = "auto",
     ):
         self.activation = activation
         self.ridge = ridge
@@ -57,6 +60,7 @@ class ExactPredictor(OnSphere):
         self.inducing_points = inducing_points
         self.depth = depth
         self.residual = residual
+        self.solver = solver
 
     def _kernel_of(self, network: _Network) -> kernel.Kernel:
         """Sigma of one hidden layer, that of all layers of more."""
@@ -120,22 +124,96 @@ class ExactPredictor(OnSphere):
         networks = self._networks()
         points = kernel.unit_rows(self._learn_points(X, weights))
         n = len(Y)
-        if len(networks) > 1 and "auto" in (str(self.activation), str(self.depth)) and n > AUTO_POINTS:
-            networks = [self._among(np.linspace(0, n - 1, AUTO_POINTS).astype(np.intp), networks, points, Y,
+        solver, m = self._solver_for(n)
+        for name in ("_without_ridge", "_posterior"):
+            self.__dict__.pop(name, None)  # of another fit
+        self._fit_weights, self.solution_error_, self._verified = weights, None, False
+        chosen_on = AUTO_CG if solver == "cg" else AUTO_POINTS
+        if len(networks) > 1 and "auto" in (str(self.activation), str(self.depth)) and n > chosen_on:
+            networks = [self._among(np.linspace(0, n - 1, chosen_on).astype(np.intp), networks, points, Y,
                                     weights).network]  # fmt: skip
-        m = inducing.number_of(self.inducing_points, n)
-        choice = inducing.chosen(n, m) if m else None
+        choice = inducing.chosen(n, m) if solver == "inducing" else None
         self.held_out_ = choice.held_out if choice else None
         if choice:
             found = self._among(choice.inducing, networks, points, Y, weights)
             self.X_fit_, sigma = points[choice.inducing], self._kernel_of(found.network)
             self.dual_coef_, residuals = inducing.solve(points, Y, weights, choice, sigma, found.ridge)
+        elif solver == "cg":
+            some = np.linspace(0, n - 1, min(n, AUTO_CG)).astype(np.intp)
+            self.held_out_ = some if n > AUTO_CG else None
+            found = self._among(some, networks, points, Y, weights)
+            residuals, self.X_fit_ = found.residuals, points
+            self.dual_coef_, _, said = _core.solve_conjugate_gradients(
+                points, *self._equations(found, Y), weights, lambda_min=0.0 if found.ridge > 0 else 1.0)  # fmt: skip
+            self._bounded_by(said, found.ridge)
         else:
             found = self._best(networks, points, Y, weights)
             self.X_fit_, self.dual_coef_, residuals = points, found.coefficients, found.residuals
+            said = _core.predictor_bound(
+                points, *self._equations(found, Y), np.ascontiguousarray(self.dual_coef_), weights,
+                lambda_min=0.0 if found.ridge > 0 else 1.0)  # fmt: skip
+            self._bounded_by(said, found.ridge)
+        self.solver_ = solver
         (self.activation_, self.depth_), self.ridge_ = found.network, found.ridge
         self._kernel = self._kernel_of(found.network)
         return residuals
+
+    def _solver_for(self, n: int) -> tuple[str, int]:
+        """How n points are solved for, and with how many inducing points."""
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver must be auto, exact, cg or inducing; got {self.solver!r}")
+        m = inducing.number_of(self.inducing_points, n)
+        given = not (isinstance(self.inducing_points, str) or self.inducing_points is None)
+        if self.solver == "inducing" and not m:
+            m = 0 if given or n <= inducing.AUTO else inducing.AUTO
+        if self.solver in ("exact", "cg"):
+            if given:
+                raise ValueError(f"solver {self.solver!r} takes all points: leave out inducing_points")
+            return self.solver, 0
+        if self.solver == "auto" and m and not given and n <= inducing.CG:
+            return "cg", 0
+        return ("inducing", m) if m else ("exact", 0)
+
+    def _equations(self, found: _Found, Y: Array) -> tuple[kernel.Kernel, float, Array]:
+        sigma = self._kernel_of(found.network)
+        return sigma, found.ridge * float(sigma(1.0)), np.ascontiguousarray(Y)
+
+    def _bounded_by(self, said: tuple[Array, float, bool], ridge: float) -> None:
+        """Keeps what is proved of the coefficients: as if lambda_min were 1 where there is no ridge."""
+        error, self.residual_norm_, self._verified = said
+        if ridge > 0:
+            self.solution_error_ = error
+        else:
+            self._without_ridge = error
+
+    def _solution_error(self) -> Array:
+        """c x c: what outputs, and differences of two, are off the exact predictor's at any point, proved."""
+        if self.solution_error_ is None and hasattr(self, "_without_ridge"):
+            least = kernel.lambda_min(self.X_fit_, self._kernel, normalize=False).verified
+            scale = np.nextafter(1 / np.sqrt(least.lambda_min), np.inf) if least.holds else np.inf
+            self.solution_error_ = self._without_ridge * scale * (1 + 1e-15)
+        if self.solution_error_ is None:
+            raise ValueError("return_bound: inducing points are another predictor than that of all points, and nothing "
+                             "is proved of how far apart they are")  # fmt: skip
+        if not self._verified:
+            raise ValueError(f"return_bound: the kernel of {self.activation_} is computed, not verified")
+        return self.solution_error_
+
+    def _bounded(self, X: npt.ArrayLike) -> tuple[Array, Array]:
+        """f at new points and what rounding may have made of it, m x c each."""
+        values, rounding = _core.bounded_values(
+            self._new_points(X), self.X_fit_, self._kernel, np.ascontiguousarray(self.dual_coef_))  # fmt: skip
+        return np.ascontiguousarray(values), np.ascontiguousarray(rounding)
+
+    def _std(self, X: npt.ArrayLike) -> Array:
+        """Posterior standard deviation of f at new points, in units of a prior with covariance k."""
+        if self.solver_ != "exact":
+            raise ValueError(f"return_std is for solver='exact', whose factor says it; this is {self.solver_!r}")
+        if not hasattr(self, "_posterior"):
+            ridge = self.ridge_ * float(self._kernel(1.0))
+            self._posterior = _core.Posterior(self.X_fit_, self._kernel, ridge, self._fit_weights)
+        std: Array = np.sqrt(self._posterior.variance(self._new_points(X)))
+        return std
 
     def _among(
         self, some: inducing.Rows, networks: list[_Network], points: Array, Y: Array, weights: Array | None
@@ -159,7 +237,7 @@ class ExactPredictor(OnSphere):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_kernel"}
+        return {name: value for name, value in state.items() if name not in ("_kernel", "_posterior")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -191,6 +269,11 @@ PARAMETERS = """
         5 and 10.
     residual : bool, default=False
         Residual blocks behind an embedding layer, `depth` of them, in place of plain layers; all weights are trained.
+    solver : {{"auto", "exact", "cg", "inducing"}}, default="auto"
+        exact: a factor of the kernel. cg: conjugate gradients for the same equations, with activation, depth and ridge
+        chosen by exact leave-one-out on 4,000 evenly spaced points; then one pass proves how far the answer is from the
+        exact one. inducing: `inducing_points`. auto: exact up to 20,000 points, cg up to 70,000, inducing beyond, and
+        where a number of inducing points is given.
 {weight}
     Attributes
     ----------
@@ -199,8 +282,13 @@ PARAMETERS = """
         {error}.
     leave_one_out_predictions_ : array
         {predictions} at each training point, of all others; what sample_weight leaves out is not among them. With
-        inducing points: at those of `held_out_`, which were not fitted.
+        inducing points or cg: at those of `held_out_`.
     held_out_ : array of row numbers, or None
+        inducing: points that were not fitted. cg: the 4,000 of which each was left out of a predictor of the others.
+    solver_ : the one in use.
+    solution_error_ : array of shape (outputs, outputs), or None
+        What outputs (on the diagonal) and differences of two may be off those of the exact predictor at every point,
+        proved, rounding included; None with inducing points, and without a ridge until a bound is asked for.
     X_fit_ : array of shape (n, d + 1) or (n, d)
         The training points as unit vectors, or the inducing ones.
     dual_coef_ : array of shape (n, outputs)
@@ -210,7 +298,8 @@ PARAMETERS = """
     Notes
     -----
     Memory: 0.5 n^2 doubles with one ridge, 1.5 n^2 with several, and 2 n d. 2/3 n^3 multiply-adds with one ridge, four
-    times that with several, for each network; Ctrl-C is heard within a second. With m inducing points: 3 m^2 and 4 n
+    times that with several, for each network; Ctrl-C is heard within a second. cg: 4 n^2 bytes up to 30,000 points, 2
+    n^2 beyond, and 16,000 n; some 100 times n^2 (outputs + d/50) multiply-adds. With m inducing points: 3 m^2 and 4 n
     d doubles, and some 20 to 40 times n m (d + 50) multiply-adds (conjugate gradients, preconditioned as in Falkon of
     Rudi, Carratino and Rosasco, 2017).
 

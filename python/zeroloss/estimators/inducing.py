@@ -11,6 +11,7 @@ from .. import _core, kernel
 from .points import Array
 
 EXACT = 20_000  # points up to which "auto" stores the kernel: 1.5 n^2 doubles are 4.8 GB
+CG = 70_000  # up to which it solves by conjugate gradients: 2 n^2 bytes are 9.8 GB
 AUTO = 4_000  # inducing points beyond
 HELD_OUT = 2_000  # points that are not fitted, or a fifth of the others if that is less
 

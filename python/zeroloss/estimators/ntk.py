@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.class_weight import compute_sample_weight
 
-from .. import kernel
+from .. import _core, kernel
 from .calibration import probabilities, temperature
 from .exact import PARAMETERS, ExactPredictor
 from .patches import IMAGE_FEATURES, Images, kinds_of_images
@@ -59,10 +59,22 @@ class NTKRegressor(MultiOutputMixin, RegressorMixin, ExactPredictor):
         self.leave_one_out_error_ = float(np.sqrt(np.mean(np.average(residuals**2, axis=0, weights=of_them))))
         return self
 
-    def predict(self, X: npt.ArrayLike) -> Array:
-        """Values at points X."""
-        values = self._values(X)
-        return (values[:, 0] if self._one else values) + self.offset_
+    def predict(self, X: npt.ArrayLike, return_bound: bool = False, return_std: bool = False) -> Any:
+        """Values at points X, m or m x c.
+
+        With `return_bound` also what each may be off the exact predictor's, of the same shape: proved, with errors of
+        the kernel and all rounding. With `return_std` also the posterior standard deviation of the Gaussian process
+        whose covariance is the kernel and whose noise has the variance ridge k(1), m numbers in units of that prior.
+        """
+        values, rounding = self._bounded(X) if return_bound else (self._values(X), None)
+        answer: list[Array] = [(values[:, 0] if self._one else values) + self.offset_]
+        if rounding is not None:
+            bound = rounding + np.diag(self._solution_error())
+            bound = (bound + 2.3e-16 * np.abs(answer[0].reshape(bound.shape))) * (1 + 1e-14)
+            answer.append(bound[:, 0] if self._one else bound)
+        if return_std:
+            answer.append(self._std(X))
+        return answer[0] if len(answer) == 1 else tuple(answer)
 
 
 class NTKClassifier(OneVersusRest, ExactPredictor):
@@ -99,8 +111,9 @@ class NTKClassifier(OneVersusRest, ExactPredictor):
         depth: Any = 1,
         residual: bool = False,
         image_features: Any = "auto",
+        solver: str = "auto",
     ):
-        super().__init__(activation, ridge, center, bias, inducing_points, depth, residual)
+        super().__init__(activation, ridge, center, bias, inducing_points, depth, residual, solver)
         self.class_weight = class_weight
         self.image_features = image_features
 
@@ -158,7 +171,31 @@ class NTKClassifier(OneVersusRest, ExactPredictor):
         the left-out training points' labels are likeliest."""
         return probabilities(self.decision_function(X), self._temperature)
 
-    def decision_function(self, X: npt.ArrayLike) -> Array:
-        """Outputs at points X: one number for two classes, positive for the second; else one a class."""
-        values = self._values(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
+    def predict(self, X: npt.ArrayLike, return_bound: bool = False, return_std: bool = False) -> Any:
+        """The class of each point X.
+
+        With `return_bound` also whether it is proved to be the class by the exact predictor, m booleans: its output is
+        ahead of the others by more than they may be off. With `return_std` also the posterior standard deviation of
+        each output, m numbers, as of :meth:`NTKRegressor.predict`.
+        """
+        answer: list[Any] = []
+        if return_bound:
+            values, rounding = self._bounded(X)
+            answer.append(self._decided(values[:, 0] if len(self.classes_) == 2 else values))
+            answer.append(np.array(_core.decided_classes(values, rounding, self._solution_error()), dtype=bool))
+        else:
+            answer.append(super().predict(X))
+        if return_std:
+            answer.append(self._std(X))
+        return answer[0] if len(answer) == 1 else tuple(answer)
+
+    def decision_function(self, X: npt.ArrayLike, return_bound: bool = False) -> Any:
+        """Outputs at points X: one number for two classes, positive for the second; else one a class. With
+        `return_bound` also what each may be off the exact predictor's, of the same shape, proved."""
+        values, rounding = self._bounded(X) if return_bound else (self._values(X), None)
+        one = len(self.classes_) == 2
+        scores = values[:, 0] if one else values
+        if rounding is None:
+            return scores
+        bound = (rounding + np.diag(self._solution_error())) * (1 + 1e-14)
+        return scores, bound[:, 0] if one else bound

@@ -18,8 +18,10 @@
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/parse.hpp"
 #include "zeroloss/base/text.hpp"
+#include "zeroloss/kernel/conjugate_gradients.hpp"
 #include "zeroloss/kernel/gram.hpp"
 #include "zeroloss/kernel/ridge.hpp"
+#include "zeroloss/kernel/tail.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -29,7 +31,8 @@ constexpr std::array kChosenFrom{"relu", "erf", "sigmoid"};  // from the roughes
 constexpr std::array kRidges{1e-6, 3.16e-6, 1e-5, 3.16e-5, 1e-4, 3.16e-4, 1e-3, 3.16e-3,
                              1e-2, 3.16e-2, 0.1,  0.316,   1.0,  3.16,    10.0};
 constexpr Index kChosenOn = 2000;      // of more points, so many evenly spaced ones decide the activation
-constexpr Index kMostPoints = 20'000;  // 1.5 n^2 doubles are 4.8 GB
+constexpr Index kMostExact = 20'000;   // 1.5 n^2 doubles are 4.8 GB
+constexpr Index kChosenBeyond = 4000;  // beyond that so many decide activation and ridge
 
 struct Choice {
   std::string activation;
@@ -69,8 +72,16 @@ std::optional<Choice> best_ridge(const std::string& name, const RowMatrix& X, co
   return best;
 }
 
+std::vector<Index> even_choice(Index n, Index most) {
+  const Index count = std::min(n, most);
+  std::vector<Index> rows;
+  for (Index k = 0; k < count; ++k) rows.push_back(count > 1 ? k * (n - 1) / (count - 1) : 0);
+  return rows;
+}
+
 // The activation and ridge whose residuals of left-out points have the least mean square.
-std::optional<Choice> chosen(const FitOptions& o, const RowMatrix& X, const Matrix& Y, Progress& progress) {
+std::optional<Choice> chosen(const FitOptions& o, const RowMatrix& X, const Matrix& Y, Index most,
+                             Progress& progress) {
   const std::vector<double> ridges = ridges_of(o);
   const auto best_of = [&](const RowMatrix& points, const Matrix& targets) {
     std::optional<Choice> best;
@@ -81,11 +92,50 @@ std::optional<Choice> chosen(const FitOptions& o, const RowMatrix& X, const Matr
     return best;
   };
   if (o.activation != "auto") return best_ridge(o.activation, X, Y, ridges, progress);
-  if (X.rows() <= kChosenOn) return best_of(X, Y);
-  std::vector<Index> some;
-  for (Index k = 0; k < kChosenOn; ++k) some.push_back(k * (X.rows() - 1) / (kChosenOn - 1));
+  if (X.rows() <= most) return best_of(X, Y);
+  const std::vector<Index> some = even_choice(X.rows(), most);
   const auto among = best_of(X(some, Eigen::all), Y(some, Eigen::all));
   return among ? best_ridge(among->activation, X, Y, ridges, progress) : among;
+}
+
+struct Solved {
+  Matrix coefficients;
+  Matrix error;  // KernelNetwork::solution_error
+  KernelSolution how;
+};
+
+// With ridge 0 the bound needs one of lambda_min, which a pass over the points may prove.
+double lambda_min_for(const Choice& choice, const RowMatrix& X, Progress& progress) {
+  if (choice.ridge > 0 || X.rows() < 2) return 0;
+  return tail_bound(X, activation(choice.activation), {}, 2, progress).lambda_min;
+}
+
+void keep_bound(const PredictorBound& bound, Solved& solved) {
+  solved.how.residual = bound.relative;
+  solved.how.error = bound.error.diagonal().maxCoeff();
+  solved.how.verified = bound.verified && bound.error.allFinite();
+  if (solved.how.verified) solved.error = bound.error;
+}
+
+Solved by_factor(Choice& choice, const RowMatrix& X, const Matrix& Y, Progress& progress) {
+  const Kernel kernel = sigma(activation(choice.activation));
+  Solved solved{std::move(choice.solution.coefficients), {}, {.solver = "exact"}};
+  const double lambda_min = lambda_min_for(choice, X, progress);
+  progress.stage("what rounding did");
+  keep_bound(predictor_bound({X, {}, choice.ridge * kernel(1), Y, solved.coefficients, lambda_min}, kernel,
+                             progress),
+             solved);
+  return solved;
+}
+
+Solved by_conjugate_gradients(const Choice& choice, const RowMatrix& X, const Matrix& Y, Progress& progress) {
+  const Kernel kernel = sigma(activation(choice.activation));
+  ConjugateGradientsOptions options{.ridge = choice.ridge * kernel(1)};
+  options.lambda_min = lambda_min_for(choice, X, progress);
+  ConjugateGradientsSolution found = solve_conjugate_gradients(X, kernel, {}, Y, options, progress);
+  Solved solved{std::move(found.coefficients), {}, {.solver = "cg", .steps = found.steps}};
+  keep_bound(found.bound, solved);
+  return solved;
 }
 
 double relative(const Vector& r, const Vector& y) { return r.norm() / (y.norm() > 0 ? y.norm() : 1); }
@@ -121,11 +171,14 @@ void check_kernel_ridge(const CheckedOptions& o) {
   if (!o.method->facts.infinite) {
     require_fit(o.ridge == "auto", fmt::format("ridge is for {}; {} has none: leave it out",
                                                optimizers_with(&OptimizerFacts::infinite), o.optimizer));
+    require_fit(o.solver == "auto", fmt::format("solver is for {}; {} takes steps of its own: leave it out",
+                                                optimizers_with(&OptimizerFacts::infinite), o.optimizer));
     return;
   }
   static const std::set<std::string_view> taken{
-      "optimizer", "activation",         "ridge", "center", "normalize", "seed", "test", "checkpoint",
-      "tolerance", "checkpoint_every_s", "resume"};
+      "optimizer",          "activation", "ridge", "solver",     "center",
+      "normalize",          "seed",       "test",  "checkpoint", "tolerance",
+      "checkpoint_every_s", "resume"};
   fields_beside(static_cast<const FitOptions&>(o), FitOptions{},
                 [](const Field& field, const auto& value, const auto& usual) {
                   require_fit(taken.contains(field.name) || value == usual,
@@ -145,10 +198,11 @@ FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progres
     throw std::invalid_argument(
         "fit: points that stay in their file are for networks with weights, and kernel "
         "has none");
-  if (data.n() > kMostPoints)
-    throw std::invalid_argument(
-        fmt::format("fit: kernel takes up to {} points, and {} has {}: take some of them, `n={}`",
-                    with_commas(kMostPoints), data.name, with_commas(data.n()), kMostPoints));
+  if (options.solver == "exact" && data.n() > kMostExact)
+    throw std::invalid_argument(fmt::format(
+        "fit: a factor of the kernel is for up to {} points, and {} has {}: `solver=cg`, or `n={}`",
+        with_commas(kMostExact), data.name, with_commas(data.n()), kMostExact));
+  const bool by_steps = options.solver == "cg" || data.n() > kMostExact;
   TrainingSet set = training_set(data, options.center, options.normalize);
   const Matrix& Y = set.Y;
   FitResult result;
@@ -168,7 +222,18 @@ FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progres
   const Vector offset =
       data.task == Task::regression ? Vector(Y.colwise().mean().transpose()) : Vector(Vector::Zero(Y.cols()));
   const Matrix centred = Y.rowwise() - offset.transpose();
-  std::optional<Choice> choice = chosen(options, set.points.X, centred, progress);
+  std::optional<Choice> choice;
+  Dataset looked_at;  // the points that the choice was made on, where these are not all
+  Matrix their_Y;
+  if (by_steps && data.n() > kChosenBeyond) {
+    const std::vector<Index> some = even_choice(data.n(), kChosenBeyond);
+    looked_at = set.points;
+    keep(looked_at, some);
+    their_Y = Y(some, Eigen::all);
+    choice = chosen(options, looked_at.X, centred(some, Eigen::all), kChosenBeyond, progress);
+  } else {
+    choice = chosen(options, set.points.X, centred, by_steps ? kChosenBeyond : kChosenOn, progress);
+  }
   if (!choice) {
     result.status = Status::stalled;
     result.outputs.emplace_back().status = Status::stalled;
@@ -181,13 +246,19 @@ FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progres
     result.seconds = seconds_since(began);
     return result;
   }
-  result.leave_one_out_error = left_out_error(set.points, Y, choice->solution.residuals);
+  const bool some = their_Y.size() > 0;
+  result.leave_one_out_error =
+      left_out_error(some ? looked_at : set.points, some ? their_Y : Y, choice->solution.residuals);
   result.guessing_error = guessing_error(set.points);
+  Solved solved = by_steps ? by_conjugate_gradients(*choice, set.points.X, centred, progress)
+                           : by_factor(*choice, set.points.X, centred, progress);
+  solved.how.chosen_on = some ? looked_at.n() : data.n();
   KernelNetwork network{.activation = choice->activation,
                         .ridge = choice->ridge,
                         .points = std::move(set.points.X),
-                        .coefficients = std::move(choice->solution.coefficients),
+                        .coefficients = std::move(solved.coefficients),
                         .offset = offset,
+                        .solution_error = std::move(solved.error),
                         .center = set.center,
                         .task = data.task,
                         .class_names = data.class_names,
@@ -210,10 +281,14 @@ FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progres
     result.outputs.push_back(std::move(output));
   }
   if (test) result.test = judged(*test, at_test);
+  const std::string among =
+      some ? fmt::format(" on {} of the points", with_commas(solved.how.chosen_on)) : std::string();
   result.conclusion = fmt::format(
-      "{}: kernel ridge regression of the infinitely wide {} network, ridge {:.3g}{}", name(result.status),
-      network.activation, network.ridge, options.ridge == "auto" ? " by leave-one-out" : "");
+      "{}: kernel ridge regression of the infinitely wide {} network, ridge {:.3g}{}{}", name(result.status),
+      network.activation, network.ridge, options.ridge == "auto" ? " by leave-one-out" + among : "",
+      by_steps ? ", by conjugate gradients" : "");
   result.kernel = std::move(network);
+  result.solution = solved.how;
   progress.finish();
   result.seconds = seconds_since(began);
   for (OutputResult& output : result.outputs) output.seconds = result.seconds;
