@@ -273,14 +273,16 @@ void bind_predictors(nb::module_& m) {
       },
       "X"_a, "kernel"_a, "ridge"_a, "Y"_a, "C"_a, "weights"_a.none() = nb::none(), "lambda_min"_a = 0.0,
       "progress"_a.none() = nb::none(),
-      "c x c: what outputs, and differences of two, are off the exact predictor's at every point; the relative "
+      "c x c: what outputs, and differences of two, are off the exact predictor's at every point; the "
+      "relative "
       "residual; whether it is proved.");
   m.def(
       "bounded_values",
-      [](const Array2& Z, const Array2& X, const Kernel& kernel, const Array2& C, const nb::object& progress) {
+      [](const Array2& Z, const Array2& X, const Kernel& kernel, const Array2& C,
+         const nb::object& progress) {
         return value_of_work(progress, [&](Progress& p) {
-          BoundedValues v = bounded_values(unit_points(Z, false, false), unit_points(X, false, false), kernel,
-                                           rows(C), p);
+          BoundedValues v =
+              bounded_values(unit_points(Z, false, false), unit_points(X, false, false), kernel, rows(C), p);
           return std::pair(std::move(v.values), std::move(v.error));
         });
       },
@@ -292,9 +294,10 @@ void bind_predictors(nb::module_& m) {
         return decided_classes({rows(values), rows(rounding)}, rows(error));
       },
       "values"_a, "rounding"_a, "error"_a, "Whose class is proved to be that of the exact predictor.");
-  nb::class_<Posterior>(m, "Posterior",
-                        "The Gaussian process with covariance k and noise of variance ridge/w_i, given targets at "
-                        "unit rows X.")
+  nb::class_<Posterior>(
+      m, "Posterior",
+      "The Gaussian process with covariance k and noise of variance ridge/w_i, given targets at "
+      "unit rows X.")
       .def(
           "__init__",
           [](Posterior* self, const Array2& X, const Kernel& kernel, double ridge,
@@ -309,9 +312,8 @@ void bind_predictors(nb::module_& m) {
       .def(
           "variance",
           [](const Posterior& posterior, const Array2& Z) {
-            return value_of_work(nb::none(), [&](Progress& p) {
-              return posterior.variance(unit_points(Z, false, false), p);
-            });
+            return value_of_work(
+                nb::none(), [&](Progress& p) { return posterior.variance(unit_points(Z, false, false), p); });
           },
           "Z"_a, "Of f at unit rows Z.");
 }

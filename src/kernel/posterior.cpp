@@ -41,8 +41,7 @@ Vector Posterior::variance(const RowMatrix& Z, Progress& progress) const {
     const Index count = std::min(kPointsAtOnce, Z.rows() - begin);
     Matrix K = cross_gram(X_, Z.middleRows(begin, count), kernel_, silent);
     solve_forward(L_, K);
-    variance.segment(begin, count) =
-        (kernel_(1) - K.colwise().squaredNorm().transpose().array()).max(0.0);
+    variance.segment(begin, count) = (kernel_(1) - K.colwise().squaredNorm().transpose().array()).max(0.0);
     progress.advance(static_cast<double>(count));
   }
   progress.finish();

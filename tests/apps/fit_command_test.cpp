@@ -197,6 +197,17 @@ TEST_F(FitCommand, KernelIsForPointsThatAreNotFitted) {
 
   const Json said = answer({"predict", path("run"), other});
   EXPECT_EQ(said["error"], result["test"]["error"]);
+  EXPECT_EQ(said["decided"], 60);
+  EXPECT_EQ(result["solution"]["solver"], "exact");
+  const Outcome by_steps = zeroloss(with(run, {"--solver", "cg", "--out", path("steps")}));
+  ASSERT_EQ(by_steps.exit_code, 0) << by_steps.err;
+  for (const char* words : {", by conjugate gradients\n", " steps of conjugate gradients, residual ",
+                            " of every output at every point, proved\n"})
+    EXPECT_NE(by_steps.out.find(words), std::string::npos) << by_steps.out;
+  const Outcome predicted = zeroloss({"predict", path("steps"), other});
+  EXPECT_NE(predicted.out.find("60 of 60 predicted classes are those of the exact predictor, proved\n"),
+            std::string::npos)
+      << predicted.out;
   ASSERT_EQ(zeroloss({"export", path("run"), path("model.onnx")}).exit_code, 0);
   EXPECT_EQ(answer({"predict", path("model.onnx"), other, "--target", "kind"})["predictions"],
             said["predictions"]);

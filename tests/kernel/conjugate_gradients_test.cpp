@@ -177,7 +177,7 @@ TEST(ConjugateGradients, TargetsOfAnySize) {
     SCOPED_TRACE(scale);
     const Posed p = posed(60, 4, 2, {"relu", 1e-2, false, scale});
     const auto s = solution_of(p, {.tolerance = 1e-6});
-    EXPECT_LE(s.bound.relative, 1e-6);
+    EXPECT_LE(s.bound.relative, 1e-6);  // the tolerance
     expect_bounded(p, s);
     EXPECT_LE(s.bound.error.maxCoeff(), 1e-2 * scale);  // sqrt(k) 1e-6 ||Y||/(2 sqrt(ridge)), ||Y|| some 15
   }
@@ -196,7 +196,7 @@ TEST(ConjugateGradients, EqualPointsAndOppositeOnes) {
   p.points = exact_points(X);
   const auto s = solution_of(p, {.tolerance = 1e-8});
   expect_bounded(p, s);
-  EXPECT_LE(s.bound.relative, 1e-8);
+  EXPECT_LE(s.bound.relative, 1e-8);  // the tolerance
 }
 
 TEST(ConjugateGradients, WithoutARidgeTheLeastEigenvalueDecides) {
@@ -218,7 +218,7 @@ TEST(ConjugateGradients, WhereverTheKernelIs) {
   for (const auto storage : {KernelStorage::float32, KernelStorage::tiles}) {
     const auto s = solution_of(p, {.tolerance = 1e-9, .storage = storage});
     EXPECT_EQ(s.storage, storage);
-    EXPECT_LE(s.bound.relative, 1e-9);
+    EXPECT_LE(s.bound.relative, 1e-9);  // the tolerance
     // ||K + ridge I||^-1 is at most 1/ridge, of two residuals of 1e-9 ||Y||.
     EXPECT_LE((s.coefficients - exact.coefficients).norm(), 2e-9 * p.Y.norm() / p.asked.ridge);
   }

@@ -26,6 +26,7 @@ KernelNetwork any_kernel_network(const std::string& activation, Index outputs) {
   for (Index c = 0; c < outputs; ++c)
     network.coefficients.col(c) = normals(kN, static_cast<std::uint64_t>(c) + 3);
   network.offset = Vector::Constant(outputs, 0.25);
+  network.solution_error = Matrix::Constant(outputs, outputs, 1e-7);
   network.task = outputs == 1 ? Task::regression : Task::classification;
   if (outputs > 1) network.class_names = {"ant", "bee", "cow"};
   network.standardization.bias = 1.5;
@@ -48,6 +49,7 @@ TEST_F(KernelModel, IsLoadedAsItWasSaved) {
     EXPECT_EQ(loaded.task, network.task);
     EXPECT_EQ(loaded.class_names, network.class_names);
     EXPECT_EQ(loaded.offset, network.offset);
+    EXPECT_EQ(loaded.solution_error, network.solution_error);
     const RowMatrix X = RowMatrix::Random(7, kD - 1);
     EXPECT_EQ(predict(loaded, X), predict(network, X));
   }
@@ -66,6 +68,9 @@ TEST_F(KernelModel, WhatIsNoNetworkIsNeitherSavedNorLoaded) {
   refused([](auto& k) { k.points(1, 1) = NAN; }, "not finite");
   refused([](auto& k) { k.offset.resize(2); }, "sizes that do not fit");
   refused([](auto& k) { k.coefficients.conservativeResize(kN - 1, 3); }, "sizes that do not fit");
+  refused([](auto& k) { k.solution_error(0, 1) = -1; }, "bounds of the solution's error");
+  refused([](auto& k) { k.solution_error(0, 1) = NAN; }, "bounds of the solution's error");
+  refused([](auto& k) { k.solution_error.conservativeResize(2, 3); }, "bounds of the solution's error");
   refused([](auto& k) { k.class_names.pop_back(); }, "outputs; expected");
   refused([](auto& k) { k.standardization.scale(0) = 3; }, "power of two");
 

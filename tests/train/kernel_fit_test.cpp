@@ -198,6 +198,45 @@ TEST(KernelFit, LooksAtTestPoints) {
   EXPECT_TRUE(r.outputs[1].curve.back().test_error);
 }
 
+TEST(KernelFit, ConjugateGradientsAreWithinTheirBound) {
+  const RowMatrix points = sphere(9, 6, 77);
+  for (const auto& data : {sphere_data(40, 6), two_classes(40, 6), three_classes(40, 6)}) {
+    FitOptions o = kernel_options();
+    const FitResult exact = fit(data, o);
+    o.solver = "cg";
+    const FitResult r = fit(data, o);
+    ASSERT_TRUE(r.kernel && exact.kernel && r.solution && exact.solution);
+    EXPECT_EQ(r.kernel->activation, exact.kernel->activation);
+    EXPECT_EQ(r.kernel->ridge, exact.kernel->ridge);
+    EXPECT_EQ(r.leave_one_out_error, exact.leave_one_out_error);
+    EXPECT_EQ(r.solution->solver, "cg");
+    EXPECT_EQ(exact.solution->solver, "exact");
+    EXPECT_GT(r.solution->steps, 0);
+    EXPECT_LE(r.solution->residual, 1e-8);  // the tolerance
+    EXPECT_EQ(r.solution->chosen_on, 40);
+    EXPECT_TRUE(r.solution->verified && exact.solution->verified);
+    EXPECT_NE(r.conclusion.find("by conjugate gradients"), std::string::npos) << r.conclusion;
+    const BoundedOutputs near = bounded_outputs(*r.kernel, points),
+                         at = bounded_outputs(*exact.kernel, points);
+    // Both are within their bounds of one predictor.
+    EXPECT_TRUE(((near.outputs - at.outputs).array().abs() <= near.error.array() + at.error.array()).all());
+    EXPECT_LE(near.error.maxCoeff(), 1e-5);
+    EXPECT_EQ(near.outputs, outputs(*r.kernel, points));
+    EXPECT_EQ(near.decided.size(), data.task == Task::classification ? 9U : 0U);
+    for (std::size_t i = 0; i < near.decided.size(); ++i)
+      if (near.decided[i] && at.decided[i]) {
+        EXPECT_EQ(predicted_classes(near.outputs)[i], predicted_classes(at.outputs)[i]);
+      }
+  }
+}
+
+TEST(KernelFit, WithoutARidgeTheTailProvesTheBound) {
+  const FitResult r = fit(sphere_data(12, 8), kernel_options("0", "relu"));
+  ASSERT_TRUE(r.solution);
+  EXPECT_TRUE(r.solution->verified);
+  EXPECT_LE(r.solution->error, 1e-10);  // 12 entries, 1e-15 each, of coefficients up to 100
+}
+
 TEST(KernelFit, RefusesWhatIsOfNetworksWithWeights) {
   const Dataset data = sphere_data(9, 4);
   const auto refused = [&](const auto& change, const char* option) {
@@ -218,7 +257,15 @@ TEST(KernelFit, RefusesWhatIsOfNetworksWithWeights) {
   refused([](auto& o) { o.ridge = "-1"; }, "ridge must be a number >= 0, or auto; got \"-1\"");
   refused([](auto& o) { o.ridge = "much"; }, "ridge must be");
   EXPECT_MESSAGE(std::invalid_argument, fit(data, kernel_options("auto", "swish")), "activation", "swish");
+  refused([](auto& o) { o.solver = "least"; }, "solver must be one of auto, exact, cg");
+  Dataset many = sphere_data(20'001, 2);
+  FitOptions exact = kernel_options("1", "relu");
+  exact.solver = "exact";
+  EXPECT_MESSAGE(std::invalid_argument, fit(many, exact), "20,000 points", "`solver=cg`");
   FitOptions gd;
+  gd.solver = "cg";
+  EXPECT_MESSAGE(std::invalid_argument, fit(data, gd), "solver is for kernel");
+  gd.solver = "auto";
   gd.ridge = "1";
   EXPECT_MESSAGE(std::invalid_argument, fit(data, gd), "ridge is for kernel", "gd has none");
 }

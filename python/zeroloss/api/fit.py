@@ -40,6 +40,7 @@ def fit(
     optimizer: Literal["gd", "sgd", "momentum", "gauss_newton", "flow", "output_layer", "kernel"] = "gd",
     step: float | str = "auto",
     ridge: float | str = "auto",
+    solver: Literal["auto", "exact", "cg"] = "auto",
     batch: int = 1,
     momentum: float = 0.9,
     precision: Literal["float64", "float32"] = "float64",
@@ -98,14 +99,17 @@ def fit(
         What drawn output weights are multiplied with, > 0.
     optimizer : str
         gd, sgd, momentum (the heavy ball), gauss_newton (quickest to zero loss; n^2 memory), flow (gradient flow),
-        output_layer (random features) or kernel: the infinitely wide network with a ridge, up to 20,000 points, for
-        points that are not fitted. It takes `activation`, `ridge`, `center`, `normalize` and `test` alone, and is
+        output_layer (random features) or kernel: the infinitely wide network with a ridge, for points that are not
+        fitted. It takes `activation`, `ridge`, `solver`, `center`, `normalize` and `test` alone, and is
         :class:`~zeroloss.estimators.NTKClassifier` (NTKRegressor) on the points as they are read.
     step : float or str
         Of gd, sgd and momentum: a number > 0, auto (1.5/||J||^2), or theorem (what the paper allows).
     ridge : float or str
         Of kernel: what is added to its diagonal, in units of that, >= 0; 0 interpolates. auto: the best of 15 from 1e-6
         to 10 on points left out.
+    solver : str
+        Of kernel: exact (a factor of the kernel, up to 20,000 points), cg (conjugate gradients, with a proved bound of
+        what they are off; activation and ridge are chosen on 4,000 evenly spaced points) or auto: exact where it can.
     batch : int
         Points in a step of sgd, 1..n.
     momentum : float
@@ -195,6 +199,7 @@ def fit(
         "optimizer": optimizer,
         "step": step,
         "ridge": ridge,
+        "solver": solver,
         "batch": batch,
         "momentum": momentum,
         "precision": precision,
