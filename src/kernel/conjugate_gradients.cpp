@@ -27,6 +27,9 @@ constexpr Index kMostRank = 2000;
 // Relative residuals at which steps leave off for a residual that is computed anew: float32 has 24 bits.
 constexpr double kLeastFloat64 = 1e-9, kLeastFloat32 = 1e-3;
 
+constexpr double kSharp = 0.05;        // of the residual, that a correction for the bound leaves
+constexpr Index kStepsToSharpen = 20;  // for it
+
 double real_part(Index k) { return static_cast<double>(k); }
 
 void check_steps(const RowMatrix& X, const Vector& weights, const Matrix& Y,
@@ -202,7 +205,7 @@ ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const K
   solution.storage = storage_of(options, n);
   require_memory(bytes_of(solution.storage, n, X.cols()) + 8 * real_part(n) * real_part(rank) +
                      16 * real_part(rank) * real_part(rank) + 8 * 6.0 * real_part(n) * real_part(c) +
-                     tile_pass_bytes(n, c),
+                     tile_pass_bytes(n, 2 * c),
                  fmt::format("conjugate gradients on {} points", n), "use fewer points");
 
   // A power of two scales the targets, so that squares neither overflow nor vanish.
@@ -247,6 +250,21 @@ ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const K
     coarse = false;
     solution.storage = KernelStorage::tiles;
     product = product_with(KernelStorage::tiles, X, kernel, progress);
+  }
+
+  if (now > 0) {
+    // What is left is off by this, more or less: some steps more, which are not taken, sharpen the bound.
+    progress.stage("conjugate gradients");
+    Index more = 0;
+    const double least = now * kSharp;
+    const Matrix Z =
+        correction({product, P, ridges, sizes}, residual, least, kStepsToSharpen, more, progress);
+    if (Z.allFinite()) {
+      PredictorBound bound =
+          predictor_bound({X, weights, options.ridge, scaled, C, options.lambda_min, &Z}, kernel, progress);
+      ++solution.passes;
+      solution.bound = std::move(bound);
+    }
   }
 
   const auto back = [&](double a) { return std::ldexp(a, exponent); };

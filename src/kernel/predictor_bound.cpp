@@ -44,6 +44,9 @@ void check_given(const GivenCoefficients& g) {
   require(g.X.allFinite() && g.Y.allFinite() && g.C.allFinite(), "a number is not finite");
   require(g.weights.allFinite() && (g.weights.array() > 0).all(), "weights must be positive and finite");
   require(g.ridge >= 0 && std::isfinite(g.ridge), fmt::format("ridge must be >= 0; got {}", g.ridge));
+  require(g.correction == nullptr ||
+              (g.correction->rows() == n && g.correction->cols() == g.C.cols() && g.correction->allFinite()),
+          "a correction of another size, or that is not finite");
   require(g.lambda_min >= 0, fmt::format("lambda_min must be >= 0; got {}", g.lambda_min));
 }
 
@@ -73,68 +76,140 @@ UpperBound distance_of_columns(const Matrix& A, Index j, Index k) {
 /// 1/a, rounded up; a > 0.
 UpperBound inverse(double a) { return UpperBound((1 / static_cast<long double>(a)) * (1 + 0x1p-62L)); }
 
+/// What a pass says of T - (K + D) A for columns T and A, D the ridges of the points.
+class Residuals {
+ public:
+  Residuals(const GivenCoefficients& given, const TilePass& pass) : given_(given), pass_(pass) {}
+
+  double ridge_of(Index i) const { return weighted() ? given_.ridge / given_.weights(i) : given_.ridge; }
+  double weight_of(Index i) const { return weighted() ? given_.weights(i) : 1; }
+  bool weighted() const { return given_.weights.size() > 0 && given_.ridge > 0; }
+
+  /// As computed; the product K A is that of the pass from this column on.
+  Matrix computed(const Matrix& T, const Matrix& A, Index column) const {
+    Matrix R(T.rows(), T.cols());
+    for (Index j = 0; j < T.cols(); ++j)
+      for (Index i = 0; i < T.rows(); ++i)
+        R(i, j) = (T(i, j) - ridge_of(i) * A(i, j)) - pass_.product(i, column + j);
+    return R;
+  }
+  /// What rounding makes of a column of it, in length. D is rounded, and times A; two differences; T itself.
+  UpperBound rounding(const Matrix& T, const Matrix& A, Index j) const {
+    const Index n = T.rows();
+    const UpperBound gamma = gamma_of(tile_pass_additions(n) + 5) * (1 + 4 * u);
+    const UpperBound of_D = root_of_squares(n, [&](Index i) {
+      const long double a = static_cast<long double>(A(i, j)) * ridge_of(i);
+      return a * a;
+    });
+    const UpperBound of_A = length_of_column(A, j);
+    return gamma * (length_of_column(T, j) + of_D * (1 + 8 * u) + UpperBound(pass_.norm) * of_A) +
+           UpperBound(kTiny) * real_of(n) * (of_A + 4 * real_of(n) + 16);
+  }
+  /// ||W^1/2 (R_j - R_k)||, of j = k ||W^1/2 R_j||.
+  UpperBound length(const Matrix& R, Index j, Index k) const {
+    return root_of_squares(R.rows(), [&](Index i) {
+      const long double r =
+          j == k ? static_cast<long double>(R(i, j)) : static_cast<long double>(R(i, j)) - R(i, k);
+      return static_cast<long double>(weight_of(i)) * r * r;
+    });
+  }
+  UpperBound root_of_heaviest() const {
+    return weighted() ? sqrt(UpperBound(given_.weights.maxCoeff())) : UpperBound(1.0);
+  }
+  /// sqrt((A_j - A_k)^T K (A_j - A_k)), of j = k that of A_j, K A from this column on; `rounding`: of one
+  /// entry of K A over ||A||, in length.
+  UpperBound energy(const Matrix& A, Index column, Index j, Index k) const {
+    const Matrix& P = pass_.product;
+    const UpperBound length = j == k ? length_of_column(A, j) : distance_of_columns(A, j, k);
+    const UpperBound apart = j == k ? length : length_of_column(A, j) + length_of_column(A, k);
+    long double sum = 0, sizes = 0;
+    for (Index i = 0; i < A.rows(); ++i) {
+      const long double a =
+          j == k ? static_cast<long double>(A(i, j)) : static_cast<long double>(A(i, j)) - A(i, k);
+      const long double p = j == k ? static_cast<long double>(P(i, column + j))
+                                   : static_cast<long double>(P(i, column + j)) - P(i, column + k);
+      sum += a * p;
+      sizes += std::abs(a * p);
+    }
+    // Rounding of the sum in long double; of the product; and errors of the entries.
+    const UpperBound of_sum = UpperBound(std::max(sum, 0.0L)) + UpperBound(sizes * 0x1p-34L);
+    const UpperBound gamma = gamma_of(tile_pass_additions(A.rows())) * (1 + 4 * u);
+    const UpperBound of_product =
+        length * (gamma * UpperBound(pass_.norm) * apart +
+                  UpperBound(kTiny) * real_of(A.rows()) * (apart + 8 * real_of(A.rows()) + 32));
+    return sqrt(of_sum + of_product + UpperBound(pass_.entry_error) * length * length);
+  }
+
+ private:
+  const GivenCoefficients& given_;
+  const TilePass& pass_;
+};
+
+/// sup |v . (f - f_hat)| over ||W^1/2 R v|| and over ||Psi A^-1 R v||.
+struct Reach {
+  UpperBound residual, energy;
+};
+
+Reach reach_of(const GivenCoefficients& given, const Kernel& kernel) {
+  const UpperBound root_k = sqrt(UpperBound(std::abs(kernel(1))) + kernel.error());
+  if (given.ridge > 0) return {root_k * 0.5 * sqrt(inverse(given.ridge)), root_k};
+  if (given.lambda_min > 0) return {root_k * sqrt(inverse(given.lambda_min)), root_k};
+  return {UpperBound(std::numeric_limits<double>::infinity()), root_k};
+}
+
 }  // namespace
 
 // Theory 5, "Beyond memory". With D = ridge W^-1 and R = Y - (K + D) C exactly, v a unit column or a
 // difference of two,
-//   |v . (f - f_hat)(x)| <= sqrt(k(1)) ||W^1/2 R v||/(2 sqrt(ridge)),
-// for ridge 0: sqrt(k(1)) ||R v||/sqrt(lambda_min).
+//   |v . (f - f_hat)(x)| <= sqrt(k(1)) (sqrt(v^T Z^T K Z v) + ||W^1/2 (R - (K + D) Z) v||/(2 sqrt(ridge)))
+// for every Z; for ridge 0 with 1/sqrt(lambda_min) in place of 1/(2 sqrt(ridge)).
 PredictorBound predictor_bound(const GivenCoefficients& given, const Kernel& kernel, Progress& progress) {
   check_given(given);
-  const auto& [X, weights, ridge, Y, C, lambda_min] = given;
-  const Index n = X.rows(), c = Y.cols();
-  const bool weighted = weights.size() > 0 && ridge > 0;
-  TilePass pass = tile_pass(X, kernel, C, progress);
+  const Matrix &Y = given.Y, &C = given.C;
+  const Index n = given.X.rows(), c = Y.cols();
+  const bool sharper = given.correction != nullptr;
+  Matrix V(n, sharper ? 2 * c : c);
+  V.leftCols(c) = C;
+  if (sharper) V.rightCols(c) = *given.correction;
+  const TilePass pass = tile_pass(given.X, kernel, V, progress);
+  const Residuals residuals(given, pass);
   PredictorBound bound;
   bound.verified = kernel.verified();
-  bound.residual.resize(n, c);
-  // |D C|, column by column, in long double.
-  std::vector<UpperBound> of_y, of_C, of_D, rounding;
-  const double k = tile_pass_additions(n) + 5;  // D is rounded, and times C; the two differences; Y itself
-  const UpperBound gamma = gamma_of(k) * (1 + 4 * u);
-  const UpperBound tiny = kTiny * real_of(n);  // of an entry a thousandth of it; of n entries in length
-  for (Index j = 0; j < c; ++j) {
-    for (Index i = 0; i < n; ++i) {
-      const double D = weighted ? ridge / weights(i) : ridge;
-      bound.residual(i, j) = (Y(i, j) - D * C(i, j)) - pass.product(i, j);
-    }
-    of_y.push_back(length_of_column(Y, j));
-    of_C.push_back(length_of_column(C, j));
-    of_D.push_back(root_of_squares(n, [&](Index i) {
-      const long double a = static_cast<long double>(C(i, j)) * (weighted ? ridge / weights(i) : ridge);
-      return a * a;
-    }));
-    rounding.push_back(gamma *
-                           (of_y.back() + of_D.back() * (1 + 8 * u) + UpperBound(pass.norm) * of_C.back()) +
-                       tiny * (of_C.back() + 4 * real_of(n) + 16));
-  }
-  const double heaviest = weighted ? weights.maxCoeff() : 1;
-  const UpperBound root_weight = sqrt(UpperBound(heaviest));
-  UpperBound reach(std::numeric_limits<double>::infinity());  // sup |v . (f - f_hat)| over ||W^1/2 R v||
-  const UpperBound root_k = sqrt(UpperBound(std::abs(kernel(1))) + kernel.error());
-  if (ridge > 0)
-    reach = root_k * 0.5 * sqrt(inverse(ridge));
-  else if (lambda_min > 0)
-    reach = root_k * sqrt(inverse(lambda_min));
+  bound.residual = residuals.computed(Y, C, 0);
+  Matrix left;  // of the residual, less the correction's part
+  std::vector<UpperBound> rounding, more;
+  for (Index j = 0; j < c; ++j) rounding.push_back(residuals.rounding(Y, C, j));
+  if (sharper) left = residuals.computed(bound.residual, *given.correction, c);
+  for (Index j = 0; sharper && j < c; ++j)
+    more.push_back(rounding[static_cast<std::size_t>(j)] +
+                   residuals.rounding(bound.residual, *given.correction, j));
+  const UpperBound root_weight = residuals.root_of_heaviest(), entry = pass.entry_error;
+  const Reach reach = reach_of(given, kernel);
+  const auto apart = [](const Matrix& A, Index j, Index k) {
+    return j == k ? length_of_column(A, j) : distance_of_columns(A, j, k);
+  };
+  const auto of_both = [](const std::vector<UpperBound>& each, Index j, Index k) {
+    const UpperBound one = each[static_cast<std::size_t>(j)];
+    return j == k ? one : one + each[static_cast<std::size_t>(k)];
+  };
   bound.error.resize(c, c);
   for (Index j = 0; j < c; ++j)
-    for (Index l = 0; l <= j; ++l) {
+    for (Index k = 0; k <= j; ++k) {
       progress.check();
-      const bool alone = j == l;
-      const UpperBound length = root_of_squares(n, [&](Index i) {
-        const long double r = alone ? static_cast<long double>(bound.residual(i, j))
-                                    : static_cast<long double>(bound.residual(i, j)) - bound.residual(i, l);
-        return (weighted ? weights(i) : 1.0L) * r * r;
-      });
-      const UpperBound of_entries =
-          UpperBound(pass.entry_error) * (alone ? of_C[j] : distance_of_columns(C, j, l));
-      const UpperBound of_rounding = alone ? rounding[j] : rounding[j] + rounding[l];
-      const UpperBound error = reach * (length + root_weight * (of_entries + of_rounding));
-      bound.error(j, l) = bound.error(l, j) = static_cast<double>(error);
-      if (!alone || !(static_cast<double>(of_y[j]) > 0)) continue;
-      const double target = static_cast<double>(of_y[j]);
+      const UpperBound of_C = entry * apart(C, j, k), off = of_C + of_both(rounding, j, k);
+      UpperBound error = reach.residual * (residuals.length(bound.residual, j, k) + root_weight * off);
+      if (sharper) {
+        const Matrix& Z = *given.correction;
+        const UpperBound left_off = of_C + entry * apart(Z, j, k) + of_both(more, j, k);
+        const UpperBound sharp = reach.energy * residuals.energy(Z, c, j, k) +
+                                 reach.residual * (residuals.length(left, j, k) + root_weight * left_off);
+        error = min(error, sharp);
+      }
+      bound.error(j, k) = bound.error(k, j) = static_cast<double>(error);
+      const double target = j == k ? static_cast<double>(length_of_column(Y, j)) : 0;
+      if (!(target > 0)) continue;
       bound.relative = std::max(bound.relative, bound.residual.col(j).stableNorm() / target);
-      bound.entries = std::max(bound.entries, static_cast<double>(of_entries + of_rounding) / target);
+      bound.entries = std::max(bound.entries, static_cast<double>(off) / target);
     }
   return bound;
 }

@@ -154,7 +154,12 @@ TEST(ConjugateGradients, NothingIsFartherThanProved) {
 
 TEST(ConjugateGradients, TheResidualIsTheEquations) {
   const Posed p = posed(120, 5, 2, {"relu", 1e-2, true});
-  const auto s = solution_of(p, {.tolerance = 1e-3});
+  auto s = solution_of(p, {.tolerance = 1e-3});
+  const Matrix sharp = s.bound.error;
+  Progress silent;
+  s.bound =
+      predictor_bound({p.points.rows, p.weights, p.asked.ridge, p.Y, s.coefficients}, p.kernel(), silent);
+  EXPECT_TRUE((sharp.array() <= s.bound.error.array()).all());
   LongMatrix A = kernel_of("relu", p.points.exact, p.points.exact);
   for (Index i = 0; i < 120; ++i) A(i, i) += p.asked.ridge / static_cast<long double>(p.weights(i));
   const LongMatrix r = p.Y.cast<long double>() - A * s.coefficients.cast<long double>();
@@ -263,6 +268,41 @@ TEST(ConjugateGradients, TheBoundIsOfAnyCoefficients) {
       predictor_bound({p.points.rows, p.weights, p.asked.ridge, p.Y, given.coefficients}, p.kernel(), silent);
   expect_bounded(p, given);
   EXPECT_GT(given.bound.relative, 0.1);
+}
+
+TEST(ConjugateGradients, WhateverIsGuessedOfTheErrorTheBoundHolds) {
+  for (const double ridge : {1e-6, 1e-2})
+    for (const bool weighted : {false, true}) {
+      const Posed p = posed(50, 4, 2, {"relu", ridge, weighted});
+      Progress silent;
+      LongMatrix A = kernel_of("relu", p.points.exact, p.points.exact);
+      for (Index i = 0; i < 50; ++i)
+        A(i, i) += ridge / static_cast<long double>(weighted ? p.weights(i) : 1.0);
+      const LongMatrix exact = solved(A, p.Y.cast<long double>());
+      const Matrix off = 1e-3 * test::normal_matrix(50, 2, 4, Stream::weights);
+      ConjugateGradientsSolution given;
+      given.coefficients = exact.cast<double>() + off;
+      const auto bound_with = [&](const Matrix* guess) {
+        return predictor_bound({p.points.rows, p.weights, ridge, p.Y, given.coefficients, 0, guess},
+                               p.kernel(), silent);
+      };
+      const Matrix plain = bound_with(nullptr).error;
+      for (const double share :
+           {-1.0, -0.5, 0.0, 3.0}) {  // of what it is off: all of it, half, nothing, too much
+        const Matrix guess = share * off;
+        given.bound = bound_with(&guess);
+        expect_bounded(p, given);
+        EXPECT_TRUE((given.bound.error.array() <= plain.array()).all());
+      }
+      // The exact correction leaves the length of f - f_hat in the space of the kernel.
+      const Matrix all = -off;
+      const PredictorBound best = bound_with(&all);
+      const LongMatrix K = kernel_of("relu", p.points.exact, p.points.exact);
+      const double length = std::sqrt(
+          0.5 * static_cast<double>(off.col(0).cast<long double>().dot(K * off.col(0).cast<long double>())));
+      EXPECT_GE(best.error(0, 0), length * (1 - 1e-12));  // exact is rounded to double
+      EXPECT_LE(best.error(0, 0), 1.01 * length);         // what is left is rounding, 1e-10 of it
+    }
 }
 
 TEST(ConjugateGradients, ClassesAreDecidedWhereTheyAreSure) {

@@ -37,7 +37,7 @@ struct ConjugateGradientsSolution {
 /// kernel's entries hide, where a refinement gains less than a factor of 2, or after `most` steps: what came
 /// out is a number. Steps in float32 that gain nothing go on with tiles. Cost of a step: 2 n^2 c, with tiles
 /// n^2 (d/2 + 25 + c) more; of a pass so much; before, n rank (rank + d). Memory: the kernel, 8 n rank bytes,
-/// 25 n c doubles. No bit depends on the number of threads. `weights`: n numbers > 0; empty = 1. Throws
+/// 45 n c doubles. No bit depends on the number of threads. `weights`: n numbers > 0; empty = 1. Throws
 /// std::invalid_argument for sizes that do not agree, values that are not finite or numbers out of range,
 /// ResourceError, Interrupted.
 ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const Kernel& kernel,

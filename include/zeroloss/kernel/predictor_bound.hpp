@@ -13,7 +13,11 @@ struct GivenCoefficients {
   double ridge = 0;       ///< >= 0, as it is added to the kernel's diagonal
   const Matrix& Y;        ///< n x c
   const Matrix& C;        ///< n x c
-  double lambda_min = 0;  ///< proved lower bound of K's smallest eigenvalue; 0 = none. Decides for ridge 0
+  /// Proved lower bound of K's smallest eigenvalue; 0 = none. Decides where the ridge is 0.
+  double lambda_min = 0;
+  /// Z, n x c, near (K + ridge W^-1)^-1 times the residual of C, whoever found it: what f_hat is off, more or
+  /// less, which makes the bound sharper. Null: nothing is known.
+  const Matrix* correction = nullptr;
 };
 
 struct PredictorBound {
