@@ -178,7 +178,10 @@ Matrix correction(const Equations& e, Matrix R, double tolerance, Index most, In
   Vector before = inner_products(R, Z);
   for (Index done = 0; done < most && largest_ratio(R, e.sizes) > tolerance; ++done) {
     const Matrix image = e.product(S, progress) + e.ridges.asDiagonal() * S;
-    const Vector step = quotient(before, inner_products(S, image));
+    const Vector curvature = inner_products(S, image);
+    // A kernel in float32 may have eigenvalues below minus the ridge: there is nothing to gain along these.
+    if ((before.array() > 0 && curvature.array() <= 0).any()) break;
+    const Vector step = quotient(before, curvature);
     D += S * step.asDiagonal();
     R -= image * step.asDiagonal();
     Z = e.P.solve(R);
@@ -233,25 +236,23 @@ ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const K
     PredictorBound bound =
         predictor_bound({X, weights, options.ridge, scaled, C, options.lambda_min}, kernel, progress);
     ++solution.passes;
-    const double found = bound.relative;
-    const bool better = solution.passes == 1 || found < now;
-    const bool gained = found <= now / 2;
+    const double found = bound.relative, hidden = bound.entries;
+    const bool better = found <= now, gained = found <= now / 2;
     if (better) {
-      residual = bound.residual;
       solution.bound = std::move(bound);
+      residual = solution.bound.residual;
       now = found;
     } else {
       C = before;
     }
     if (now <= options.tolerance || solution.steps >= options.most) break;
-    if (now <= solution.bound.entries / 8) break;  // what is left is hidden by errors of the entries
+    if (better && now <= hidden / 8) break;  // what is left is hidden by errors of the entries
     if (gained) continue;
     if (!coarse) break;
     coarse = false;
     solution.storage = KernelStorage::tiles;
     product = product_with(KernelStorage::tiles, X, kernel, progress);
   }
-
   if (now > 0) {
     // What is left is off by this, more or less: some steps more, which are not taken, sharpen the bound.
     progress.stage("conjugate gradients");
@@ -259,12 +260,10 @@ ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const K
     const double least = now * kSharp;
     const Matrix Z =
         correction({product, P, ridges, sizes}, residual, least, kStepsToSharpen, more, progress);
-    if (Z.allFinite()) {
-      PredictorBound bound =
-          predictor_bound({X, weights, options.ridge, scaled, C, options.lambda_min, &Z}, kernel, progress);
-      ++solution.passes;
-      solution.bound = std::move(bound);
-    }
+    solution.bound = predictor_bound(
+        {X, weights, options.ridge, scaled, C, options.lambda_min, Z.allFinite() ? &Z : nullptr}, kernel,
+        progress);
+    ++solution.passes;
   }
 
   const auto back = [&](double a) { return std::ldexp(a, exponent); };
