@@ -104,24 +104,24 @@ def main():
                    "predict s": predict_s,
                    "predict processor s": predict_cpu, "peak GB": peak}  # fmt: skip
             model = tensors(out / "model.safetensors")
+        print(json.dumps(row), flush=True)
         X, labels = model["points"], np.array(said["outputs"]).argmax(axis=1)
         if n <= MEASURED:
             off, proved = differences(model, X_test, signs(result, options.folder, n))
             assert (off <= proved).all()
-            row["bound/difference, median"] = float(np.median(proved / off))
-            row["bound/difference, least"] = float((proved / off).min())
+            ratio = proved / off
+            print(f"bound/difference: median {np.median(ratio):.3g}, least {ratio.min():.3g}", flush=True)
         if n <= SAME_AS:
             from sklearn.kernel_ridge import KernelRidge
 
             began, used = time.perf_counter(), time.process_time()
             K = kernel(X, X)
             ridge = KernelRidge(alpha=RIDGE * 0.5, kernel="precomputed").fit(K, signs(result, options.folder, n))
-            row["KernelRidge s"] = time.perf_counter() - began
-            row["KernelRidge processor s"] = time.process_time() - used
+            seconds, used = time.perf_counter() - began, time.process_time() - used
             del K
             theirs = np.concatenate([ridge.predict(kernel(X_test[i : i + 1000], X)) for i in range(0, 10_000, 1000)])
-            row["other classes"] = int((theirs.argmax(axis=1) != labels).sum())
-        print(json.dumps(row), flush=True)
+            other = (theirs.argmax(axis=1) != labels).sum()
+            print(f"KernelRidge: {seconds:.0f} s, {used:.0f} of processors, {other} other classes", flush=True)
 
 
 def signs(result, folder, n):

@@ -233,6 +233,7 @@ ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const K
     const Matrix before = C;
     C += correction({product, P, ridges, sizes}, residual, std::max(options.tolerance / 2, least),
                     options.most - solution.steps, solution.steps, progress);
+    if (!C.allFinite()) C = before;
     PredictorBound bound =
         predictor_bound({X, weights, options.ridge, scaled, C, options.lambda_min}, kernel, progress);
     ++solution.passes;
