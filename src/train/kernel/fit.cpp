@@ -100,7 +100,8 @@ std::optional<Choice> chosen(const FitOptions& o, const RowMatrix& X, const Matr
 
 struct Solved {
   Matrix coefficients;
-  Matrix error;  // KernelNetwork::solution_error
+  Matrix error;   // KernelNetwork::solution_error
+  Matrix fitted;  // K C, what the points themselves get, less the offset
   KernelSolution how;
 };
 
@@ -110,7 +111,8 @@ double lambda_min_for(const Choice& choice, const RowMatrix& X, Progress& progre
   return tail_bound(X, activation(choice.activation), {}, 2, progress).lambda_min;
 }
 
-void keep_bound(const PredictorBound& bound, Solved& solved) {
+void keep_bound(const PredictorBound& bound, double ridge, const Matrix& Y, Solved& solved) {
+  solved.fitted = Y - ridge * solved.coefficients - bound.residual;  // what the residual is of
   solved.how.residual = bound.relative;
   solved.how.error = bound.error.diagonal().maxCoeff();
   solved.how.verified = bound.verified && bound.error.allFinite();
@@ -119,11 +121,11 @@ void keep_bound(const PredictorBound& bound, Solved& solved) {
 
 Solved by_factor(Choice& choice, const RowMatrix& X, const Matrix& Y, Progress& progress) {
   const Kernel kernel = sigma(activation(choice.activation));
-  Solved solved{std::move(choice.solution.coefficients), {}, {.solver = "exact"}};
+  Solved solved{std::move(choice.solution.coefficients), {}, {}, {.solver = "exact"}};
   const double lambda_min = lambda_min_for(choice, X, progress);
   progress.stage("what rounding did");
-  keep_bound(predictor_bound({X, {}, choice.ridge * kernel(1), Y, solved.coefficients, lambda_min}, kernel,
-                             progress),
+  const double ridge = choice.ridge * kernel(1);
+  keep_bound(predictor_bound({X, {}, ridge, Y, solved.coefficients, lambda_min}, kernel, progress), ridge, Y,
              solved);
   return solved;
 }
@@ -133,8 +135,8 @@ Solved by_conjugate_gradients(const Choice& choice, const RowMatrix& X, const Ma
   ConjugateGradientsOptions options{.ridge = choice.ridge * kernel(1)};
   options.lambda_min = lambda_min_for(choice, X, progress);
   ConjugateGradientsSolution found = solve_conjugate_gradients(X, kernel, {}, Y, options, progress);
-  Solved solved{std::move(found.coefficients), {}, {.solver = "cg", .steps = found.steps}};
-  keep_bound(found.bound, solved);
+  Solved solved{std::move(found.coefficients), {}, {}, {.solver = "cg", .steps = found.steps}};
+  keep_bound(found.bound, options.ridge, Y, solved);
   return solved;
 }
 
@@ -264,8 +266,8 @@ FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progres
                         .class_names = data.class_names,
                         .standardization = set.standardization,
                         .encoding = data.encoding};
-  progress.stage("asking the points themselves");
-  const Matrix f = outputs(network, network.points, progress);
+  const Matrix f = solved.fitted.rowwise() + offset.transpose();
+  if (test) progress.stage("asking the test points");
   const Matrix at_test = test ? outputs(network, test->X, progress) : Matrix();
   result.relative_misfit = relative((f - Y).reshaped(), Y.reshaped());
   result.status = Status::certified;
