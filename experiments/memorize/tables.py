@@ -22,7 +22,8 @@ def row_of(result):
         return [r["n"], r["d"], r["status"], "", "", "", ""]
     within = f"{r['exact_within']:.1e}" if r["exact_within"] is not None else ""
     error = f"{r['proved_error']:.1e}" if within else ""
-    return [r["n"], r["d"], r["hidden"], r["parameters"], f"{r['proved_exact']}, {r['proved_any_order']}", error, within]
+    right = f"{r['proved_exact']}, {r['proved_any_order']}"
+    return [r["n"], r["d"], r["hidden"], r["parameters"], right, error, within]
 
 
 def main():

@@ -225,15 +225,20 @@ bool prove(KernelMatrix& work, const Kernel& kernel, double s, Proof proof, Veri
   return true;
 }
 
+// What a completed factorisation of the formed kernel less s may be wrong by.
+double loss_of(const KernelMatrix& work, const Kernel& kernel) {
+  const auto n = static_cast<double>(work.n());
+  const double diagonal = std::abs(kernel(1));  // every K_ii
+  return (cholesky_loss(n, n * diagonal * kUp, diagonal) + work.seen().entry_error) * kUp;
+}
+
 }  // namespace
 
 VerifiedBound verify_lambda_min(KernelMatrix& work, const Kernel& kernel, double lambda_hat, Proof proof,
                                 Progress& progress) {
-  const auto n = static_cast<double>(work.n());
-  const double diagonal = std::abs(kernel(1));  // every K_ii
   VerifiedBound bound;
   // Of the residual this is what it comes to, more or less, and says where to begin.
-  bound.loss = (cholesky_loss(n, n * diagonal * kUp, diagonal) + work.seen().entry_error) * kUp;
+  bound.loss = loss_of(work, kernel);
   if (!kernel.verified()) return bound;
   for (double gap = std::max(1e-7 * lambda_hat, bound.loss / 10);; gap *= 2) {
     const double s = lambda_hat - gap;
@@ -317,11 +322,9 @@ std::optional<LambdaMin> lambda_min_in(const Matrix& space, KernelMatrix& work, 
   progress.finish();
   if (!(correction < kRoughest * ritz)) return {};
 
-  const auto n = static_cast<double>(work.n());
-  const double diagonal = std::abs(kernel(1));
   LambdaMin result;
   VerifiedBound& bound = result.verified;
-  bound.loss = (cholesky_loss(n, n * diagonal * kUp, diagonal) + work.seen().entry_error) * kUp;
+  bound.loss = loss_of(work, kernel);
   const double s = ritz - std::max({1e-7 * ritz, bound.loss / 10, kUnseen * correction});
   if (!((s - bound.loss) * (1 - 4 * u) > 0)) return {};
   work.single()->shift(-s);
