@@ -84,6 +84,10 @@ LastLayerProof certify_last_layer(const GraphNetwork& graph, const DistinctPoint
   proof.whole = first.whole;
   const std::string none =
       fmt::format("an exact network beside it: it is no network of layers ({})", graph.not_layers);
+  if (graph.enclosure) {
+    c.reason = "an exact network beside it: whoever wrote it down says that of its own targets";
+    return proof;
+  }
   if (p == 0) {
     c.reason = none + ", and its outputs are no linear map of features by constants of their own";
     return proof;
@@ -217,8 +221,8 @@ ProveResult prove_graph(const GraphNetwork& graph, const Dataset& data, const Pr
   if (!remark.empty())
     if (std::string better = better_order(its, data, p); !better.empty())
       r.remarks.push_back(std::move(better));
-  r.conclusion =
-      fmt::format("The network given: {}; {}.", said_of(p, data.task, r.n), of_last_layer(p, r.n_distinct));
+  r.conclusion = fmt::format("The network given: {}{}.", said_of(p, data.task, r.n),
+                             graph.enclosure ? std::string() : "; " + of_last_layer(p, r.n_distinct));
   r.networks.push_back(std::move(p));
   if (options.polish && !proof.certificate.exists)
     r.remarks.push_back("not polished: " + r.networks.front().certificate.reason);

@@ -85,11 +85,15 @@ class NystromPreconditioner {
     G_ = cross_gram(X, Z, kernel, silent);
     const RowMatrix square = G_(some, Eigen::all);
     Matrix L;
-    for (double jitter = 4 * real_part(rank) * u * kernel(1);; jitter *= 16) {
+    double jitter = 4 * real_part(rank) * u * kernel(1);
+    const auto definite = [&] {
       L = square;
       L.diagonal().array() += jitter;
-      if (tiled::factor(L, silent)) break;
-    }
+      return tiled::factor(L, silent);
+    };
+    for (; !definite(); jitter *= 16)
+      if (!(jitter > 0 && jitter <= real_part(rank) * kernel(1)))
+        throw std::invalid_argument("conjugate gradients: the kernel of these points is zero or not finite");
     // Rows of G_ are columns of a rank x n matrix: F^T = L^-1 K_mn.
     parallel::trsm('L', 'L', 'N', rank, n_, L.data(), rank, G_.data(), rank);
     const double left = std::max(0.0, kernel(1) - G_.squaredNorm() / real_part(n_));
@@ -207,8 +211,8 @@ ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const K
   ConjugateGradientsSolution solution;
   solution.storage = storage_of(options, n);
   require_memory(bytes_of(solution.storage, n, X.cols()) + 8 * real_part(n) * real_part(rank) +
-                     16 * real_part(rank) * real_part(rank) + 8 * 6.0 * real_part(n) * real_part(c) +
-                     tile_pass_bytes(n, 2 * c),
+                     8 * real_part(rank) * (3 * real_part(rank) + real_part(X.cols())) +
+                     8 * 6.0 * real_part(n) * real_part(c) + tile_pass_bytes(n, 2 * c),
                  fmt::format("conjugate gradients on {} points", n), "use fewer points");
 
   // A power of two scales the targets, so that squares neither overflow nor vanish.

@@ -273,8 +273,8 @@ constexpr Index kSpaceSteps = 12, kCorrectionSteps = 16;
 constexpr Index kAtOnce = 16;  // columns that are multiplied: a product takes sixteen times their memory
 
 // Where eigenvectors of the smallest eigenvalues lie, more or less; no columns where float32 does not say.
-Matrix lowest_in_single(KernelMatrix& work, const Kernel& kernel, Progress& progress) {
-  SinglePrecision* const single = work.single();
+Matrix lowest_in_single(SinglePrecision* single, KernelMatrix& work, const Kernel& kernel,
+                        Progress& progress) {
   const double least = kSeenInSingle * static_cast<double>(work.n()) * std::abs(kernel(1));
   Matrix space(work.n(), 0);
   if (single == nullptr || !kernel.verified() || !single->quarter_above(kernel, kQuarter * least, progress) ||
@@ -294,8 +294,8 @@ Matrix lowest_in_single(KernelMatrix& work, const Kernel& kernel, Progress& prog
 
 // From a space of eigenvectors, more or less, and the formed kernel; nothing, with the kernel as it was
 // formed, where the space is not good enough. Where the proof does not succeed, `verified` does not hold.
-std::optional<LambdaMin> lambda_min_in(const Matrix& space, KernelMatrix& work, const Kernel& kernel,
-                                       Proof proof, Progress& progress) {
+std::optional<LambdaMin> lambda_min_in(const Matrix& space, SinglePrecision& single, KernelMatrix& work,
+                                       const Kernel& kernel, Proof proof, Progress& progress) {
   progress.stage("smallest eigenvalue of a subspace");
   Matrix image(space.rows(), space.cols());
   for (Index j = 0; j < space.cols(); j += kAtOnce) {
@@ -327,7 +327,7 @@ std::optional<LambdaMin> lambda_min_in(const Matrix& space, KernelMatrix& work, 
   bound.loss = loss_of(work, kernel);
   const double s = ritz - std::max({1e-7 * ritz, bound.loss / 10, kUnseen * correction});
   if (!((s - bound.loss) * (1 - 4 * u) > 0)) return {};
-  work.single()->shift(-s);
+  single.shift(-s);
   if (!prove(work, kernel, s, proof, bound, progress)) return result;
   result.lowest = smallest_eigenpair(
       work, -s, space * coordinates.leftCols(std::min(kBlockColumns, values.size())), progress);
@@ -338,10 +338,11 @@ std::optional<LambdaMin> lambda_min_in(const Matrix& space, KernelMatrix& work, 
 
 LambdaMin lambda_min(KernelMatrix& work, const Kernel& kernel, Proof proof, Progress& progress) {
   const SerialBlas serial;  // products of few columns, whose bits then depend on nothing but the points
-  const Matrix space = lowest_in_single(work, kernel, progress);
+  SinglePrecision* const single = work.single();
+  const Matrix space = lowest_in_single(single, work, kernel, progress);
   work.form(kernel, 0, progress);
   if (space.cols() > 0)
-    if (auto found = lambda_min_in(space, work, kernel, proof, progress)) {
+    if (auto found = lambda_min_in(space, *single, work, kernel, proof, progress)) {
       if (found->verified.holds) return std::move(*found);
       work.form(kernel, 0, progress);
     }

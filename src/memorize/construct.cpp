@@ -26,7 +26,9 @@ void require_construction_memory(const Memory& memory, Index k) {
   const auto K = static_cast<double>(k), r = static_cast<double>(memory.r);
   const double copies = memory.single() ? 1.5 : 2;  // of the network: as stored, and as it is run
   const double blocks = std::ceil(n / K) * K;
-  const double bytes = 8 * (2 * n * K + copies * (blocks * (2 * K + 1) + K * d + r * (r + K)) + 8 * K * K);
+  const double proof = memory.Y != nullptr ? 3 : 0;  // ExactNetwork
+  const double bytes =
+      8 * ((2 + proof) * n * K + copies * (blocks * (2 * K + 1) + K * d + r * (r + K)) + 8 * K * K);
   require_memory(bytes, fmt::format("a memoriser of hidden width {}", k),
                  "try a smaller hidden width (hidden) or fewer points (n)");
 }

@@ -27,7 +27,7 @@ class ExactNetwork {
   const Matrix& Y_;
   const std::vector<Index>& points_;
   std::vector<Index> neurons_;
-  double scale_;                              ///< the code of y is scale (y, 0)
+  double scale_;                              ///< a power of two: the code of y is scale (y, 0), exactly
   std::vector<char> moved_;                   ///< of every point: by its own block, and by no other one
   bool one_image_ = false;                    ///< of points that differ, in the network's precision
   RowMatrix activations_, errors_, missing_;  ///< of every neuron's point: in its block; |code - state|

@@ -218,7 +218,7 @@ std::string how_known(const MemorizeResult& r, const Memory& memory) {
                        r.proved_exact == r.n ? fmt::format("; to within {} in exact arithmetic, proved",
                                                            decimal(r.proved_error, 2, Rounding::up))
                                              : "",
-                       std::isfinite(r.exact_within)
+                       r.network && r.exact_within < r.network->V.norm()
                            ? fmt::format("; with V within {} of that of an exact network, proved",
                                          decimal(r.exact_within, 2, Rounding::up))
                            : "");

@@ -13,6 +13,7 @@
 #include "linalg/rounding.hpp"
 #include "network/preparation.hpp"
 #include "network/prepare.hpp"
+#include "zeroloss/base/digest.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/parse.hpp"
 #include "zeroloss/base/text.hpp"
@@ -31,7 +32,7 @@ std::string kernel_problem(const KernelNetwork& network) {
   if (std::ranges::find(known, network.activation) == known.end())
     return fmt::format("unknown activation '{}'; expected {}", excerpt(network.activation),
                        fmt::join(known, ", "));
-  if (!(network.ridge >= 0) || !std::isfinite(network.ridge)) return "a ridge that is not finite";
+  if (!(network.ridge >= 0) || !std::isfinite(network.ridge)) return "a ridge that is negative or not finite";
   if (network.points.size() == 0) return "a network without points";
   if (!network.points.allFinite() || !network.coefficients.allFinite() || !network.offset.allFinite())
     return "numbers that are not finite";
@@ -60,10 +61,26 @@ void check_kernel(const char* who, const KernelNetwork& network) {
     throw std::invalid_argument(fmt::format("{}: {}", who, what));
 }
 
+/// Of all numbers that solution_error is about, and of itself: a bound of other numbers says nothing.
+std::string bounded_digest(const KernelNetwork& network) {
+  Sha256 digest;
+  const auto add = [&](const auto& numbers) {
+    digest.update(numbers.data(), static_cast<std::size_t>(numbers.size()) * sizeof(double));
+  };
+  const std::string kernel = fmt::format("{} {}", network.activation, network.ridge);
+  digest.update(kernel.data(), kernel.size());
+  add(network.points);
+  add(network.coefficients);
+  add(network.offset);
+  add(network.solution_error);
+  return digest.hex();
+}
+
 Metadata kernel_metadata(const KernelNetwork& network, const Metadata& extra) {
   Metadata own = preparation_metadata(preparation_of(network));
   own["activation"] = network.activation;
   own["ridge"] = fmt::format("{}", network.ridge);
+  if (network.solution_error.size() > 0) own["bounded"] = bounded_digest(network);
   return model_metadata(kKernelKind, "float64", network.task, network.class_names, own, extra);
 }
 
@@ -160,10 +177,6 @@ OnnxModel kernel_graph(const KernelNetwork& network) {
   return model;
 }
 
-}  // namespace
-
-namespace {
-
 /// Sums of kernels, and the outputs that they are with the offset, whose addition is rounded.
 BoundedValues values_with_offset(const KernelNetwork& network, const RowMatrix& X, const Progress& progress) {
   Progress silent = progress.silent();
@@ -242,6 +255,8 @@ KernelNetwork load_kernel_network(const std::filesystem::path& path) {
   read_preparation(parts, network.center, normalize, network.standardization, network.encoding);
   if (!normalize) throw parts.damaged("points that are not divided by their lengths");
   if (const std::string what = kernel_problem(network); !what.empty()) throw parts.damaged(what);
+  if (network.solution_error.size() > 0 && parts.text("bounded") != bounded_digest(network))
+    throw parts.damaged("bounds (solution_error) that are of other numbers than these");
   return network;
 }
 

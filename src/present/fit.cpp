@@ -109,9 +109,8 @@ FitOptions in_force(FitOptions options, const FitResult& r) {
   return options;
 }
 
-// What to expect of points that were not fitted, in a line; of classes alone.
+// What to expect of points that were not fitted, in a line.
 std::string unseen_text(const Dataset& data, const FitResult& r) {
-  if (data.task != Task::classification) return "";
   if (!r.leave_one_out_error)
     return r.conflicts.empty() && r.n > kMostLeftOut
                ? fmt::format("unseen points: not estimated for more than {} points; certify says it\n",
@@ -121,9 +120,14 @@ std::string unseen_text(const Dataset& data, const FitResult& r) {
   const std::string among = r.solution && r.solution->chosen_on < r.n
                                 ? fmt::format(" among {} of them", with_commas(r.solution->chosen_on))
                                 : std::string();
+  const std::string network = r.kernel ? among : " at infinite width and zero loss";
+  const char* beside = error > guess ? ": worse than " : "; by ";
+  if (data.task == Task::regression)
+    return fmt::format(
+        "unseen points: off by {:.3g} of the targets' spread by leave-one-out{}{}guessing the mean, 1\n",
+        error, network, beside);
   return fmt::format("unseen points: {} wrong by leave-one-out{}{}guessing the most frequent class, {}\n",
-                     percentage(error), r.kernel ? among : " at infinite width and zero loss",
-                     error > guess ? ": worse than " : "; by ", percentage(guess));
+                     percentage(error), network, beside, percentage(guess));
 }
 
 std::string start_text(const FitOptions& o) {
@@ -148,12 +152,12 @@ std::string facts(const Dataset& data, const FitOptions& o, const FitResult& r) 
       fact("solved", s.solver == "cg" ? fmt::format("{} of conjugate gradients, residual {} of the targets",
                                                     count(s.steps, "step", "steps"), above(s.residual))
                                       : "by a factor of the kernel");
-      if (s.verified)
+      const double size = data.task == Task::classification ? 1 : data.y.cwiseAbs().maxCoeff();
+      if (s.verified && s.error < size)
         fact("exact predictor",
-             fmt::format("within {} of every output at every point, proved", above(s.error)));
+             fmt::format("within {} of every output at every point, before that is rounded, proved",
+                         above(s.error)));
     }
-    if (data.task == Task::regression && r.leave_one_out_error)
-      fact("leave-one-out error", fmt::format("{:.3g} of the targets' spread", *r.leave_one_out_error));
     if (r.n_distinct < r.n) fact("distinct points", with_commas(r.n_distinct));
     fact("relative misfit", above(r.relative_misfit));
     return fact.text();

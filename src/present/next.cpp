@@ -137,7 +137,7 @@ bool errs_at_zero_loss(const Dataset& data, const CertifyResult& r) {
 
 std::string error_at_zero_loss(const CertifyResult& r) {
   return r.task == Task::classification
-             ? fmt::format("gets {} wrong", percentage(*r.leave_one_out_error))
+             ? fmt::format("gets {} of them wrong", percentage(*r.leave_one_out_error))
              : fmt::format("is off by {:.3g} of the targets' spread", *r.leave_one_out_error);
 }
 
@@ -302,9 +302,9 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
                                      : fmt::format("check the labels of {} above, then ",
                                                    r.suspects.size() == 1 ? "the sample" : "the samples");
     if (errs_at_zero_loss(data, r))
-      return {
-          fmt::format("{}train for unseen points, of which zero loss {}", suspects, error_at_zero_loss(r)),
-          fit_line(data, read, with_kernel(fit))};
+      return {fmt::format("{}train with a ridge for unseen points: zero loss {} by leave-one-out", suspects,
+                          error_at_zero_loss(r)),
+              fit_line(data, read, with_kernel(fit))};
     return {suspects + "fit them", fit_line(data, read, with_random_features(fit))};
   }
   if (of_many_scales(data))
@@ -375,7 +375,8 @@ Next after_width(const Dataset& data, const ReadOptions& read, const WidthOption
 Next after_fit(const Dataset& data, const ReadOptions& read, const FitOptions& options, const FitResult& r,
                const std::string& out) {
   if (r.status == Status::interrupted) return {};
-  if (!r.conflicts.empty()) return {correct_labels(data, r.conflicts), {}};
+  if (!r.conflicts.empty() && !r.kernel)
+    return {correct_labels(data, r.conflicts), {}};  // a ridge takes them
   if (r.status == Status::certified || r.kernel)
     return keep_the_network(fit_line(data, read, options), data, read, out);
   return after_failure(data, read, options, r);

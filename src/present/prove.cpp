@@ -106,14 +106,17 @@ std::string without(const std::string& behind) {
   return behind.empty() ? "" : fmt::format(", which ends before {}", behind);
 }
 
-std::string section(const Dataset& data, const std::string& behind, const std::string& numbers,
-                    const ProvedNetwork& p) {
+std::string section(const Dataset& data, const ReadNetwork& network, const ProvedNetwork& p) {
+  const std::string& behind = network.behind();
+  const std::string numbers = network.layers() ? "float32" : network.graph->numbers;
   const bool classes = data.task == Task::classification;
+  const bool of_signs = !(network.graph && network.graph->enclosure && classes);  // else outputs are 0 and 1
   Facts fact(26);
   fact("outputs", fmt::format("computed to within {}", above(p.output_error, 3)));
   if (classes) tell_labels(p, fact);
   if (p.single_error > 0) fact("in " + numbers, in_single(p, classes, behind));
-  fact("misfit <=", fmt::format("{}, relative {}", above(p.misfit, 3), above(p.relative_misfit, 3)));
+  if (of_signs)
+    fact("misfit <=", fmt::format("{}, relative {}", above(p.misfit, 3), above(p.relative_misfit, 3)));
   if (data.task == Task::regression) fact("largest error <=", above(p.largest_error, 3));
   tell_proof(p.certificate, fact);
   return fmt::format("\nthe {} network\n{}", p.which, fact.text());
@@ -141,8 +144,7 @@ std::string prove_text(const std::string& model, const ReadNetwork& network, con
         "which a "
         "runtime rounds points and sums\n",
         network.layers() ? "float32" : network.graph->numbers);
-  for (const ProvedNetwork& p : r.networks)
-    text += section(data, network.behind(), network.layers() ? "float32" : network.graph->numbers, p);
+  for (const ProvedNetwork& p : r.networks) text += section(data, network, p);
   if (r.written)
     text += fmt::format(
         "\npolished.onnx, read again, holds these weights{}:\n{}misfit <= {}, relative {}{}. "

@@ -55,6 +55,22 @@ TEST_F(KernelModel, IsLoadedAsItWasSaved) {
   }
 }
 
+TEST_F(KernelModel, BoundsOfOtherNumbersAreRefused) {
+  save_model(path("m.safetensors"), any_kernel_network("erf", 3));
+  const std::string bytes = content(path("m.safetensors"));
+  const auto changed = [&](const std::string& before, const std::string& after) {
+    std::string other = bytes;
+    other.replace(other.find(before), before.size(), after);
+    write("other.safetensors", other);
+    EXPECT_MESSAGE(DataError, load_kernel_network(path("other.safetensors")), "of other numbers than these");
+  };
+  changed("\"ridge\":\"0.0", "\"ridge\":\"0.1");
+  changed("\"activation\":\"erf\"", "\"activation\":\"sin\"");
+  const TensorFile file = read_tensors(path("m.safetensors"));
+  const std::string first(reinterpret_cast<const char*>(file.find("coefficients")->bytes.data()), 8);
+  changed(first, std::string(8, '\1'));  // another number
+}
+
 TEST_F(KernelModel, WhatIsNoNetworkIsNeitherSavedNorLoaded) {
   const auto refused = [&](const std::function<void(KernelNetwork&)>& change, const std::string& what) {
     KernelNetwork network = any_kernel_network("relu", 3);

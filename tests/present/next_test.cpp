@@ -152,6 +152,13 @@ TEST_F(NextLine, ColumnsOfManyScalesComeFirst) {
             "zeroloss fit 'my table.csv' --target kind --optimizer gauss_newton");
 }
 
+TEST_F(NextLine, ARidgeTakesEqualPoints) {
+  FitResult result = with(Status::solved);
+  result.conflicts = {{{3, "ant"}, {7, "bee"}}};
+  result.kernel.emplace();
+  EXPECT_EQ(of(result).why.find("correct the labels"), std::string::npos) << of(result).why;
+}
+
 TEST_F(NextLine, EqualPointsWithDifferentLabelsAreNamed) {
   FitResult result = with(Status::stalled);
   result.conflicts = {{{3, "ant"}, {7, "bee"}}, {{1, "ant"}, {2, "cow"}}};
@@ -190,7 +197,7 @@ TEST_F(NextLine, OfCertifyTrainsWhatWasProved) {
   result.leave_one_out_error = 0.25;  // zero loss errs: a ridge is for that
   EXPECT_EQ(of(), "zeroloss fit 'my table.csv' --target kind --seed 5 --optimizer kernel");
   EXPECT_EQ(after_certify(data_, read_, {}, result).why,
-            "train for unseen points, of which zero loss gets 25 % wrong");
+            "train with a ridge for unseen points: zero loss gets 25 % of them wrong by leave-one-out");
   result.leave_one_out_error = 0;
   EXPECT_EQ(of(),
             "zeroloss fit 'my table.csv' --target kind --seed 5 --activation gelu --optimizer output_layer");

@@ -73,6 +73,15 @@ def test_without_a_ridge_the_least_eigenvalue_is_proved_first():
     assert (np.abs(values - y) <= bound).all() and bound.max() < 1e-6
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_without_a_ridge_are_bounded_where_the_least_eigenvalue_exceeds_one(seed):
+    random = np.random.default_rng(seed)
+    X, y = random.normal(size=(20, 200)), random.normal(size=20)
+    model = NTKRegressor(activation="erf", depth=10, ridge=0, solver="cg", center=False, bias=0).fit(X, y)
+    values, bound = model.predict(X, return_bound=True)
+    assert (np.abs(values - y) <= bound).all()  # the exact predictor interpolates
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_posterior_is_that_of_the_gaussian_process(weighted):
     X, y = waves(80)

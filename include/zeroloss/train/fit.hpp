@@ -320,7 +320,7 @@ struct KernelSolution {
   Index steps = 0;      ///< of conjugate gradients
   double residual = 0;  ///< the largest ||residual||/||targets|| of an output, computed anew
   /// What an output may be off the exact predictor's at any point of unit length, proved, all rounding
-  /// counted but that of evaluating it there; infinite where nothing is proved.
+  /// counted but that of evaluating it there, offset included; infinite where nothing is proved.
   double error = 0;
   bool verified = false;  ///< `error` is proved
   /// Points, evenly chosen, on which activation and ridge were chosen, each left out; the leave-one-out error
@@ -332,7 +332,9 @@ void fields(T& s, const Visitor& visit) {
   visit(Field{"solver", "exact: a factor of the kernel; cg: conjugate gradients."}, s.solver);
   visit(Field{"steps", "Of conjugate gradients."}, s.steps);
   visit(Field{"residual", "Largest ||residual||/||targets|| of an output, computed anew."}, s.residual);
-  visit(Field{"error", "What an output may be off the exact predictor's at any point."}, s.error);
+  visit(Field{"error",
+              "What an output may be off the exact predictor's at any point, before it is rounded there."},
+        s.error);
   visit(Field{"verified", "`error` is proved."}, s.verified);
   visit(Field{"chosen_on", "Points on which activation and ridge were chosen, each left out."}, s.chosen_on);
 }

@@ -128,9 +128,9 @@ class ExactPredictor(OnSphere):
         for name in ("_without_ridge", "_posterior"):
             self.__dict__.pop(name, None)  # of another fit
         self._fit_weights, self.solution_error_, self._verified = weights, None, False
-        chosen_on = AUTO_CG if solver == "cg" else AUTO_POINTS
-        if len(networks) > 1 and "auto" in (str(self.activation), str(self.depth)) and n > chosen_on:
-            networks = [self._among(np.linspace(0, n - 1, chosen_on).astype(np.intp), networks, points, Y,
+        several = len(networks) > 1 and "auto" in (str(self.activation), str(self.depth))
+        if several and n > AUTO_POINTS and solver != "cg":  # which chooses among these points in any case
+            networks = [self._among(np.linspace(0, n - 1, AUTO_POINTS).astype(np.intp), networks, points, Y,
                                     weights).network]  # fmt: skip
         choice = inducing.chosen(n, m) if solver == "inducing" else None
         self.held_out_ = choice.held_out if choice else None
@@ -191,6 +191,8 @@ class ExactPredictor(OnSphere):
         if self.solution_error_ is None and hasattr(self, "_without_ridge"):
             least = kernel.lambda_min(self.X_fit_, self._kernel, normalize=False).verified
             scale = np.nextafter(1 / np.sqrt(least.lambda_min), np.inf) if least.holds else np.inf
+            if self.solver_ == "cg":  # a part of that bound does not depend on lambda_min
+                scale = max(1.0, scale)
             self.solution_error_ = self._without_ridge * scale * (1 + 1e-15)
         if self.solution_error_ is None:
             raise ValueError("return_bound: inducing points are another predictor than that of all points, and nothing "

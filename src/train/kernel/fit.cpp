@@ -164,7 +164,8 @@ std::optional<double> output_error(const TestPoints& test, const Matrix& f, Inde
 }
 
 std::string advice_without_weights(std::string_view option) {
-  return fmt::format("{} is for networks with weights, and kernel has none: leave `{}` out", option, option);
+  return fmt::format("{} is for networks with weights, and that of kernel is infinitely wide: leave `{}` out",
+                     option, option);
 }
 
 }  // namespace
@@ -198,8 +199,8 @@ FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progres
   progress.stage("preparing the points");
   if (data.stored)
     throw std::invalid_argument(
-        "fit: points that stay in their file are for networks with weights, and kernel "
-        "has none");
+        "fit: points that stay in their file are for networks with weights, and that of kernel is infinitely "
+        "wide");
   if (options.solver == "exact" && data.n() > kMostExact)
     throw std::invalid_argument(fmt::format(
         "fit: a factor of the kernel is for up to {} points, and {} has {}: `solver=cg`, or `n={}`",
@@ -229,8 +230,10 @@ FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progres
   Matrix their_Y;
   if (by_steps && data.n() > kChosenBeyond) {
     const std::vector<Index> some = even_choice(data.n(), kChosenBeyond);
-    looked_at = set.points;
-    keep(looked_at, some);
+    looked_at.X = set.points.X(some, Eigen::all);
+    looked_at.y = set.points.y(some);
+    looked_at.task = set.points.task;
+    looked_at.class_names = set.points.class_names;
     their_Y = Y(some, Eigen::all);
     choice = chosen(options, looked_at.X, centred(some, Eigen::all), kChosenBeyond, progress);
   } else {
