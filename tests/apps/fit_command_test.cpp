@@ -57,6 +57,7 @@ TEST_F(FitCommand, JsonHasEveryKey) {
                               "layers",
                               "leave_one_out_error",
                               "guessing_error",
+                              "solution",
                               "options",
                               "conclusion",
                               "status",
@@ -202,7 +203,7 @@ TEST_F(FitCommand, KernelIsForPointsThatAreNotFitted) {
   const Outcome by_steps = zeroloss(with(run, {"--solver", "cg", "--out", path("steps")}));
   ASSERT_EQ(by_steps.exit_code, 0) << by_steps.err;
   for (const char* words : {", by conjugate gradients\n", " steps of conjugate gradients, residual ",
-                            " of every output at every point, proved\n"})
+                            " of every output at every point, before that is rounded, proved\n"})
     EXPECT_NE(by_steps.out.find(words), std::string::npos) << by_steps.out;
   const Outcome predicted = zeroloss({"predict", path("steps"), other});
   EXPECT_NE(predicted.out.find("60 of 60 predicted classes are those of the exact predictor, proved\n"),
