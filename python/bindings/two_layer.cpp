@@ -239,6 +239,7 @@ void bind_fit(nb::module_& m) {
   bind_kernel_network(m);
   bind_parts_of_fit(m);
 
+  bind_result<KernelSolution>(m, "KernelSolution", "How the equations of the optimizer kernel were solved.");
   nb::class_<Fitted> answer(m, "FitResult", "A trained network and what is proved about it.");
   bind_fields<FitResult>(answer, {"outputs", "network", "deep", "kernel"});
   nb::list statuses;

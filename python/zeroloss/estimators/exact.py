@@ -127,7 +127,8 @@ class ExactPredictor(OnSphere):
         solver, m = self._solver_for(n)
         for name in ("_without_ridge", "_posterior"):
             self.__dict__.pop(name, None)  # of another fit
-        self._fit_weights, self.solution_error_, self._verified = weights, None, False
+        self._fit_weights, self._verified = weights, False
+        self.solution_error_: Array | None = None
         several = len(networks) > 1 and "auto" in (str(self.activation), str(self.depth))
         if several and n > AUTO_POINTS and solver != "cg":  # which chooses among these points in any case
             networks = [self._among(np.linspace(0, n - 1, AUTO_POINTS).astype(np.intp), networks, points, Y,
