@@ -159,7 +159,7 @@ def test_the_worst_of_several_runs_is_what_fit_calls_the_worst():
     from zeroloss._core import STATUSES
 
     ranked = ("certified", "converged", "solved", "budget_spent", "stalled", "diverged", "interrupted")
-    assert STATUSES == ranked
+    assert ranked == STATUSES
 
 
 def test_nothing_is_advised_where_zero_loss_is_impossible():
