@@ -417,11 +417,10 @@ bool decided_by_outputs(const GraphNetwork& network) {
 
 GraphOutputs deciding_outputs(const GraphNetwork& network, const Eigen::Ref<const RowMatrix>& X,
                               const std::string& execution, Progress& progress) {
-  if (network.enclosure) return network.enclosure->outputs(X, execution, progress);
+  if (decided_by_outputs(network)) return enclosed_outputs(network, X, execution, progress);
   const graph::Execution as = execution_called(execution);
   return named(network, [&] {
     const graph::Outputs outputs = graph::outputs_of(*network.graph, network.options.output_name);
-    if (decided_by_outputs(network)) return enclosed(network, *network.graph, X, as, progress);
     if (outputs.decided.empty())
       throw DataError("its labels are of what a LinearClassifier makes inside, which is not enclosed");
     graph::Enclosures found = graph::enclosures(*network.graph, outputs.decided, sizes_of(network, X.cols()),

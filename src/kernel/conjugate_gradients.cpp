@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/packed_product.hpp"
+#include "base/even_choice.hpp"
 #include "kernel/tile_pass.hpp"
+#include "kernel/weights.hpp"
 #include "linalg/lapack.hpp"
 #include "linalg/parallel.hpp"
 #include "linalg/rounding.hpp"
@@ -30,8 +31,6 @@ constexpr double kLeastFloat64 = 1e-9, kLeastFloat32 = 1e-3;
 constexpr double kSharp = 0.05;        // of the residual, that a correction for the bound leaves
 constexpr Index kStepsToSharpen = 20;  // for it
 
-double real_part(Index k) { return static_cast<double>(k); }
-
 void check_steps(const RowMatrix& X, const Vector& weights, const Matrix& Y,
                  const ConjugateGradientsOptions& o) {
   const auto require = [](bool met, const std::string& what) {
@@ -40,10 +39,8 @@ void check_steps(const RowMatrix& X, const Vector& weights, const Matrix& Y,
   const Index n = X.rows();
   require(n >= 1 && X.cols() >= 1, "there are no points");
   require(Y.rows() == n && Y.cols() >= 1, fmt::format("{} points, {} targets", n, Y.rows()));
-  require(weights.size() == 0 || weights.size() == n,
-          fmt::format("{} points, {} weights", n, weights.size()));
+  check_weights("solve_conjugate_gradients", weights, n);
   require(X.allFinite() && Y.allFinite(), "a point or a target is not finite");
-  require(weights.allFinite() && (weights.array() > 0).all(), "weights must be positive and finite");
   require(o.ridge >= 0 && std::isfinite(o.ridge), fmt::format("ridge must be >= 0; got {}", o.ridge));
   require(o.tolerance >= 0 && o.tolerance < 1,
           fmt::format("tolerance must be in [0, 1); got {}", o.tolerance));
@@ -65,7 +62,7 @@ KernelStorage storage_of(const ConjugateGradientsOptions& o, Index n) {
 
 double bytes_of(KernelStorage storage, Index n, Index d) {
   if (storage == KernelStorage::float64) return Packed<double>::bytes(n);
-  if (storage == KernelStorage::float32) return Packed<float>::bytes(n) + 4 * real_part(n) * real_part(d);
+  if (storage == KernelStorage::float32) return Packed<float>::bytes(n) + 4 * as_double(n) * as_double(d);
   return 0;
 }
 
@@ -77,27 +74,25 @@ class NystromPreconditioner {
   NystromPreconditioner(const RowMatrix& X, const Kernel& kernel, const Vector& ridges, Index rank,
                         Progress& progress)
       : n_(X.rows()), rank_(rank) {
-    std::vector<Index> some(static_cast<std::size_t>(rank));
-    for (Index k = 0; k < rank; ++k)
-      some[static_cast<std::size_t>(k)] = rank > 1 ? k * (n_ - 1) / (rank - 1) : 0;
+    const std::vector<Index> some = even_choice(n_, rank);
     const RowMatrix Z = X(some, Eigen::all);
     Progress silent = progress.silent();
     G_ = cross_gram(X, Z, kernel, silent);
     const RowMatrix square = G_(some, Eigen::all);
     Matrix L;
-    double jitter = 4 * real_part(rank) * u * kernel(1);
+    double jitter = 4 * as_double(rank) * u * kernel(1);
     const auto definite = [&] {
       L = square;
       L.diagonal().array() += jitter;
       return tiled::factor(L, silent);
     };
     for (; !definite(); jitter *= 16)
-      if (!(jitter > 0 && jitter <= real_part(rank) * kernel(1)))
+      if (!(jitter > 0 && jitter <= as_double(rank) * kernel(1)))
         throw std::invalid_argument("conjugate gradients: the kernel of these points is zero or not finite");
     // Rows of G_ are columns of a rank x n matrix: F^T = L^-1 K_mn.
     parallel::trsm('L', 'L', 'N', rank, n_, L.data(), rank, G_.data(), rank);
-    const double left = std::max(0.0, kernel(1) - G_.squaredNorm() / real_part(n_));
-    const double least = 8 * real_part(n_) * u * kernel(1);  // of a kernel that has this rank
+    const double left = std::max(0.0, kernel(1) - G_.squaredNorm() / as_double(n_));
+    const double least = 8 * as_double(n_) * u * kernel(1);  // of a kernel that has this rank
     root_ = (ridges.array() + (left + least)).sqrt();
     for (Index i = 0; i < n_; ++i) G_.row(i) /= root_(i);
     inner_.resize(rank, rank);
@@ -210,9 +205,9 @@ ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const K
   const Index n = X.rows(), c = Y.cols(), rank = rank_of(options, n);
   ConjugateGradientsSolution solution;
   solution.storage = storage_of(options, n);
-  require_memory(bytes_of(solution.storage, n, X.cols()) + 8 * real_part(n) * real_part(rank) +
-                     8 * real_part(rank) * (3 * real_part(rank) + real_part(X.cols())) +
-                     8 * 6.0 * real_part(n) * real_part(c) + tile_pass_bytes(n, 2 * c),
+  require_memory(bytes_of(solution.storage, n, X.cols()) + 8 * as_double(n) * as_double(rank) +
+                     8 * as_double(rank) * (3 * as_double(rank) + as_double(X.cols())) +
+                     8 * 6.0 * as_double(n) * as_double(c) + tile_pass_bytes(n, 2 * c),
                  fmt::format("conjugate gradients on {} points", n), "use fewer points");
 
   // A power of two scales the targets, so that squares neither overflow nor vanish.

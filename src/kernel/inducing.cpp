@@ -10,6 +10,7 @@
 #include "base/parallel_for.hpp"
 #include "kernel/cross.hpp"
 #include "kernel/entries.hpp"
+#include "kernel/weights.hpp"
 #include "linalg/lapack.hpp"
 #include "linalg/parallel.hpp"
 #include "linalg/rounding.hpp"
@@ -33,10 +34,8 @@ void check_inducing(const RowMatrix& X, const RowMatrix& Z, const Vector& weight
   require(X.rows() >= 1 && Z.rows() >= 1 && X.cols() >= 1, "there are no points");
   require(X.cols() == Z.cols(), fmt::format("points of {} and of {} features", X.cols(), Z.cols()));
   require(Y.rows() == X.rows() && Y.cols() >= 1, fmt::format("{} points, {} targets", X.rows(), Y.rows()));
-  require(weights.size() == 0 || weights.size() == X.rows(),
-          fmt::format("{} points, {} weights", X.rows(), weights.size()));
+  check_weights("solve_inducing", weights, X.rows());
   require(X.allFinite() && Z.allFinite() && Y.allFinite(), "a point or a target is not finite");
-  require(weights.allFinite() && (weights.array() > 0).all(), "weights must be positive and finite");
   require(options.ridge > 0 && std::isfinite(options.ridge),
           fmt::format("ridge must be > 0; got {}", options.ridge));
   require(options.tolerance > 0 && options.tolerance < 1,

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/parallel_for.hpp"
-#include "kernel/packed_product.hpp"
 #include "linalg/lapack.hpp"
 #include "linalg/parallel.hpp"
 #include "zeroloss/base/blas.hpp"

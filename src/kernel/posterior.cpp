@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernel/weights.hpp"
+
 namespace zeroloss {
 namespace {
 
@@ -17,10 +19,7 @@ constexpr Index kPointsAtOnce = 512;
 Posterior::Posterior(RowMatrix X, Kernel kernel, const Vector& weights, double ridge, Progress& progress)
     : X_(std::move(X)), kernel_(std::move(kernel)), L_(X_.rows()) {
   const Index n = X_.rows();
-  if (weights.size() != 0 && weights.size() != n)
-    throw std::invalid_argument(fmt::format("Posterior: {} points, {} weights", n, weights.size()));
-  if (!weights.allFinite() || !(weights.array() > 0).all())
-    throw std::invalid_argument("Posterior: weights must be positive and finite");
+  internal::check_weights("Posterior", weights, n);
   if (!(ridge >= 0) || !std::isfinite(ridge))
     throw std::invalid_argument(fmt::format("Posterior: ridge must be >= 0; got {}", ridge));
   Gram<double> made{std::move(L_)};

@@ -13,6 +13,7 @@
 #include "kernel/entries.hpp"
 #include "kernel/entry_run.hpp"
 #include "kernel/tile_pass.hpp"
+#include "kernel/weights.hpp"
 #include "linalg/lapack.hpp"
 #include "linalg/rounding.hpp"
 #include "linalg/upper_bound.hpp"
@@ -28,8 +29,6 @@ namespace {
 
 constexpr Index kRowsAtOnce = 128;  // of new points, of a thread
 
-double real_of(Index k) { return static_cast<double>(k); }
-
 void check_given(const GivenCoefficients& g) {
   const auto require = [](bool met, const std::string& what) {
     if (!met) throw std::invalid_argument("predictor_bound: " + what);
@@ -39,10 +38,8 @@ void check_given(const GivenCoefficients& g) {
   require(g.Y.rows() == n && g.C.rows() == n && g.Y.cols() == g.C.cols() && g.Y.cols() >= 1,
           fmt::format("{} points, targets {} x {}, coefficients {} x {}", n, g.Y.rows(), g.Y.cols(),
                       g.C.rows(), g.C.cols()));
-  require(g.weights.size() == 0 || g.weights.size() == n,
-          fmt::format("{} points, {} weights", n, g.weights.size()));
+  check_weights("predictor_bound", g.weights, n);
   require(g.X.allFinite() && g.Y.allFinite() && g.C.allFinite(), "a number is not finite");
-  require(g.weights.allFinite() && (g.weights.array() > 0).all(), "weights must be positive and finite");
   require(g.ridge >= 0 && std::isfinite(g.ridge), fmt::format("ridge must be >= 0; got {}", g.ridge));
   require(g.correction == nullptr ||
               (g.correction->rows() == n && g.correction->cols() == g.C.cols() && g.correction->allFinite()),
@@ -71,6 +68,11 @@ UpperBound distance_of_columns(const Matrix& A, Index j, Index k) {
     const long double a = static_cast<long double>(A(i, j)) - A(i, k);
     return a * a;
   });
+}
+
+/// ||A_j - A_k||, of j = k ||A_j||.
+UpperBound apart(const Matrix& A, Index j, Index k) {
+  return j == k ? length_of_column(A, j) : distance_of_columns(A, j, k);
 }
 
 /// 1/a, rounded up; a > 0.
@@ -103,7 +105,7 @@ class Residuals {
     });
     const UpperBound of_A = length_of_column(A, j);
     return gamma * (length_of_column(T, j) + of_D * (1 + 8 * u) + UpperBound(pass_.norm) * of_A) +
-           UpperBound(kTiny) * real_of(n) * (of_A + 4 * real_of(n) + 16);
+           UpperBound(kTiny) * as_double(n) * (of_A + 4 * as_double(n) + 16);
   }
   /// ||W^1/2 (R_j - R_k)||, of j = k ||W^1/2 R_j||.
   UpperBound length(const Matrix& R, Index j, Index k) const {
@@ -120,8 +122,8 @@ class Residuals {
   /// entry of K A over ||A||, in length.
   UpperBound energy(const Matrix& A, Index column, Index j, Index k) const {
     const Matrix& P = pass_.product;
-    const UpperBound length = j == k ? length_of_column(A, j) : distance_of_columns(A, j, k);
-    const UpperBound apart = j == k ? length : length_of_column(A, j) + length_of_column(A, k);
+    const UpperBound length = apart(A, j, k);
+    const UpperBound both = j == k ? length : length_of_column(A, j) + length_of_column(A, k);
     long double sum = 0, sizes = 0;
     for (Index i = 0; i < A.rows(); ++i) {
       const long double a =
@@ -135,8 +137,8 @@ class Residuals {
     const UpperBound of_sum = UpperBound(std::max(sum, 0.0L)) + UpperBound(sizes * 0x1p-34L);
     const UpperBound gamma = gamma_of(tile_pass_additions(A.rows())) * (1 + 4 * u);
     const UpperBound of_product =
-        length * (gamma * UpperBound(pass_.norm) * apart +
-                  UpperBound(kTiny) * real_of(A.rows()) * (apart + 8 * real_of(A.rows()) + 32));
+        length * (gamma * UpperBound(pass_.norm) * both +
+                  UpperBound(kTiny) * as_double(A.rows()) * (both + 8 * as_double(A.rows()) + 32));
     return sqrt(of_sum + of_product + UpperBound(pass_.entry_error) * length * length);
   }
 
@@ -185,9 +187,6 @@ PredictorBound predictor_bound(const GivenCoefficients& given, const Kernel& ker
                    residuals.rounding(bound.residual, *given.correction, j));
   const UpperBound root_weight = residuals.root_of_heaviest(), entry = pass.entry_error;
   const Reach reach = reach_of(given, kernel);
-  const auto apart = [](const Matrix& A, Index j, Index k) {
-    return j == k ? length_of_column(A, j) : distance_of_columns(A, j, k);
-  };
   const auto of_both = [](const std::vector<UpperBound>& each, Index j, Index k) {
     const UpperBound one = each[static_cast<std::size_t>(j)];
     return j == k ? one : one + each[static_cast<std::size_t>(k)];
@@ -238,10 +237,10 @@ void bounded_rows(const RowMatrix& Z, Index begin, Index rows, const RowMatrix& 
     }
   }
   result.values.middleRows(begin, rows) = sum;
-  const double gamma = gamma_of(real_of(kTile + (n + kTile - 1) / kTile + 1));
+  const double gamma = gamma_of(as_double(kTile + (n + kTile - 1) / kTile + 1));
   for (Index i = 0; i < rows; ++i) {
-    const double entries =
-        entry_error(kernel, std::sqrt(real_of(n)) * (1 + 4 * u), real_of(d), near(i) / 2, singular(i) / 2);
+    const double entries = entry_error(kernel, std::sqrt(as_double(n)) * (1 + 4 * u), as_double(d),
+                                       near(i) / 2, singular(i) / 2);
     spread(begin + i) = (entries + gamma * std::sqrt(squares(i)) * kUp) * kUp;
   }
 }
@@ -256,20 +255,20 @@ BoundedValues bounded_values(const RowMatrix& Z, const RowMatrix& X, const Kerne
         "bounded_values: points {} x {} and {} x {}, coefficients {} x {}", m, Z.cols(), n, d, C.rows(), c));
   if (!Z.allFinite() || !X.allFinite() || !C.allFinite())
     throw std::invalid_argument("bounded_values: a number is not finite");
-  require_memory(16.0 * real_of(m) * real_of(c), "the values", "ask about fewer points at once");
+  require_memory(16.0 * as_double(m) * as_double(c), "the values", "ask about fewer points at once");
   BoundedValues result{Matrix(m, c), Matrix(m, c)};
   Vector spread(m);
   const Index strips = (m + kRowsAtOnce - 1) / kRowsAtOnce;
   const Threads threads(strips > 1 ? kernel_work(m, n, d) : 0);
   const SerialBlas serial;
-  progress.stage("kernel " + kernel.name, real_of(strips));
+  progress.stage("kernel " + kernel.name, as_double(strips));
   parallel_for(strips, progress, [&](Index s) {
     const Index begin = s * kRowsAtOnce;
     bounded_rows(Z, begin, std::min(kRowsAtOnce, m - begin), X, kernel, C, result, spread);
   });
   progress.finish();
   // Underflow: a product, or an entry that is read as 0, and the sums of them.
-  const UpperBound lost = UpperBound(kTiny) * real_of(4 * n + 16);
+  const UpperBound lost = UpperBound(kTiny) * as_double(4 * n + 16);
   for (Index j = 0; j < c; ++j) {
     const UpperBound length = length_of_column(C, j);
     for (Index i = 0; i < m; ++i)

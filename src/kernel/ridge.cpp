@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/parallel_for.hpp"
+#include "kernel/weights.hpp"
 #include "linalg/lapack.hpp"
 #include "linalg/parallel.hpp"
 #include "linalg/rounding.hpp"
@@ -143,13 +144,6 @@ Vector diagonal_of_inverse(const Matrix& Q, const Bidiagonal& f) {
   return sum;
 }
 
-void check_weights(const Vector& weights, Index n) {
-  if (weights.size() != 0 && weights.size() != n)
-    throw std::invalid_argument(fmt::format("weights: {} for {} points", weights.size(), n));
-  if (!(weights.array() > 0).all() || !weights.allFinite())
-    throw std::invalid_argument("weights must be positive and finite");
-}
-
 void check(double ridge, const Matrix& Y, Index n) {
   if (!(ridge >= 0) || !std::isfinite(ridge))
     throw std::invalid_argument(fmt::format("ridge must be >= 0; got {}", ridge));
@@ -161,7 +155,7 @@ void check(double ridge, const Matrix& Y, Index n) {
 std::optional<RidgeSolution> solve_ridge(Packed<double> K, const Vector& weights, double ridge,
                                          const Matrix& Y, Progress& progress) {
   const Index n = K.n();
-  check_weights(weights, n);
+  check_weights("ridge", weights, n);
   check(ridge, Y, n);
   double largest = 0;
   for (Index i = 0; i < n; ++i) {
@@ -180,7 +174,7 @@ std::optional<RidgeSolution> solve_ridge(Packed<double> K, const Vector& weights
 
 RidgePath::RidgePath(const Packed<double>& K, const Vector& weights, Progress& progress)
     : diagonal_(K.n()), below_(std::max<Index>(K.n() - 1, 0)) {
-  check_weights(weights, K.n());
+  check_weights("ridge", weights, K.n());
   if (weights.size() > 0) root_ = weights.cwiseSqrt();
   const auto n = static_cast<double>(K.n());
   progress.stage("ridge path", 8.0 / 3 * n * n * n);

@@ -123,8 +123,8 @@ TilePass tile_pass(const RowMatrix& X, const Kernel& kernel, const Matrix& V, Pr
     squares += group.squares;
     if (&group != &sums.front()) sums.front().sum += group.sum;
   }
-  const auto real = [](Index k) { return static_cast<double>(k); };
-  return {std::move(sums.front().sum), entry_error(kernel, real(n), real(X.cols()), real(near), singular),
+  return {std::move(sums.front().sum),
+          entry_error(kernel, as_double(n), as_double(X.cols()), as_double(near), singular),
           std::sqrt(squares) * kUp};
 }
 

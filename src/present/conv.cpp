@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 
+#include "base/even_choice.hpp"
 #include "base/field_text.hpp"
 #include "present/common.hpp"
 #include "present/table.hpp"
@@ -84,11 +85,10 @@ std::string error_figure(const ImageSet& images, const std::vector<ConvRecord>& 
 
 /// Depth against norm, a curve for each of a few moments: residual blocks start next to the identity.
 std::string norms_figure(const ImageSet& images, const std::vector<ConvRecord>& history) {
-  constexpr std::size_t kCurves = 6;
-  const std::size_t count = std::min(kCurves, history.size());
+  constexpr Index kCurves = 6;
   std::vector<Curve> curves;
-  for (std::size_t k = 0; k < count; ++k) {
-    const ConvRecord& r = history[count == 1 ? 0 : k * (history.size() - 1) / (count - 1)];
+  for (const Index k : even_choice(std::ssize(history), kCurves)) {
+    const ConvRecord& r = history[static_cast<std::size_t>(k)];
     Curve c{fmt::format("step {}", with_commas(r.step)), {}, r.block_norms, {}};
     for (std::size_t j = 0; j < r.block_norms.size(); ++j) c.x.push_back(static_cast<double>(j + 1));
     curves.push_back(std::move(c));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/even_choice.hpp"
 #include "base/field_text.hpp"
 #include "present/claims_of.hpp"
 #include "present/common.hpp"
@@ -33,10 +34,9 @@ std::string heading(const NamedProblem& named, const LinearResult& r) {
 
 // Of many depths twelve, evenly spread, the first and the last among them.
 std::vector<const DepthResult*> shown(const LinearResult& r) {
-  const std::size_t size = r.depths.size(), rows = std::min<std::size_t>(size, 12);
   std::vector<const DepthResult*> some;
-  for (std::size_t k = 0; k < rows; ++k)
-    some.push_back(&r.depths[rows > 1 ? k * (size - 1) / (rows - 1) : 0]);
+  for (const Index k : even_choice(std::ssize(r.depths), 12))
+    some.push_back(&r.depths[static_cast<std::size_t>(k)]);
   return some;
 }
 

@@ -66,6 +66,7 @@ extern template class Packed<float>;
 
 /// A V for symmetric A and V n x m. Cost 2 n^2 m.
 Matrix product(const Packed<double>& A, const Matrix& V);
+Eigen::MatrixXf product(const Packed<float>& A, const Eigen::MatrixXf& V);
 
 /// Adds `shift` to the diagonal, each entry rounded once.
 void shift_diagonal(Packed<double>& A, double shift);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "base/even_choice.hpp"
 #include "network/prepare.hpp"
 #include "train/optimizers/optimizers.hpp"
 #include "train/test_points.hpp"
@@ -70,13 +71,6 @@ std::optional<Choice> best_ridge(const std::string& name, const RowMatrix& X, co
     take(ridge, path.solve(ridge * scale, Y));
   }
   return best;
-}
-
-std::vector<Index> even_choice(Index n, Index most) {
-  const Index count = std::min(n, most);
-  std::vector<Index> rows;
-  for (Index k = 0; k < count; ++k) rows.push_back(count > 1 ? k * (n - 1) / (count - 1) : 0);
-  return rows;
 }
 
 // The activation and ridge whose residuals of left-out points have the least mean square.
@@ -273,13 +267,13 @@ FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progres
   if (test) progress.stage("asking the test points");
   const Matrix at_test = test ? outputs(network, test->X, progress) : Matrix();
   result.relative_misfit = relative((f - Y).reshaped(), Y.reshaped());
+  const Matrix before = test ? Matrix(offset.transpose().replicate(test->X.rows(), 1)) : Matrix();
   result.status = Status::certified;
   for (Index c = 0; c < Y.cols(); ++c) {
     const std::string label = Y.cols() > 1 ? data.class_names[static_cast<std::size_t>(c)] : "";
     OutputResult output = output_of(label, Y.col(c), f.col(c), offset(c), result.tolerance);
     result.status = std::max(result.status, output.status);
     if (test) {
-      const Matrix before = offset.transpose().replicate(test->X.rows(), 1);
       output.curve.front().test_error = output_error(*test, before, c);
       output.curve.back().test_error = output_error(*test, at_test, c);
     }
