@@ -252,10 +252,12 @@ void bind_fit(nb::module_& m) {
         auto& result = nb::cast<Fitted&>(self);
         constexpr auto inside = nb::rv_policy::reference_internal;
         if (result.kernel) return nb::cast(&*result.kernel, inside, self);
+        if (!result.deep && result.network.outputs.empty()) return nb::object(nb::none());
         return result.deep ? nb::cast(&*result.deep, inside, self) : nb::cast(&result.network, inside, self);
       },
-      nb::sig("def network(self) -> Network | DeepNetwork | KernelNetwork"),
-      "A DeepNetwork where there are several layers, a KernelNetwork of the optimizer kernel.");
+      nb::sig("def network(self) -> Network | DeepNetwork | KernelNetwork | None"),
+      "A DeepNetwork where there are several layers, a KernelNetwork of the optimizer kernel; None where its "
+      "equations were not solved.");
   answer.def_prop_ro(
       "outputs", [](nb::handle self) { return references(self, nb::cast<Fitted&>(self).outputs); },
       nb::sig("def outputs(self) -> list[OutputResult]"), "Training of each output, curve included.");

@@ -43,7 +43,7 @@ def test_drawn_inputs_get_true_proofs():
               "linear": ["factorisation"], "prove": ["labels", "misfit"]}  # fmt: skip
     assert judged >= {f"{kind}: claim of {one}" for kind, ones in claims.items() for one in ones}
     assert judged >= {"certify: norm_X", "certify: zero", "certify: impossible", "certify: centre",
-                      "fit: descent", "fit: exact network", "fit: misfit",
+                      "fit: descent", "fit: exact network", "fit: misfit", "fit: predictor",
                       "fit: lambda_min", "fit: polished", "kernel: lambda_min", "memorize: every point",
                       "linear: s_least", "linear: words", "width: any_labels: descent",
                       "prove: label", "prove: output", "prove: samples", "prove: order",
@@ -159,6 +159,17 @@ def test_a_larger_claim_of_fit_is_false(kind, changes):
     lying = altered(answer, outputs=[altered(answer.outputs[0], certificate=lie)])
     assert verdicts(given, answer)[f"fit: {kind}"] is True
     assert verdicts(given, lying)[f"fit: {kind}"] is False
+
+
+@pytest.mark.parametrize("solver", ["exact", "cg"])
+def test_a_predictor_closer_than_it_is_is_false(solver):
+    options = {"optimizer": "kernel", "activation": "relu", "ridge": "0.01", "solver": solver}
+    given = Case("fit", solver, POINTS, [1.0, -0.5, 0.5, 0.25], options)
+    answer = adversary.ask(given)
+    assert answer.solution.verified
+    lying = altered(answer, solution=altered(answer.solution, error=1e-30))
+    assert verdicts(given, answer)["fit: predictor"] is True
+    assert verdicts(given, lying)["fit: predictor"] is False
 
 
 @pytest.mark.parametrize("lie", ["step", "steps", "norm_y"])

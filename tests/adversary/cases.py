@@ -6,6 +6,7 @@ import numpy as np
 
 from draw_conv import draw_conv
 from draw_graph import draw_graph
+from judge_predictor import CLOSED_FORM
 from network import PHI
 from run_conv import ConvRun
 from run_graph import told
@@ -13,7 +14,8 @@ from run_graph import told
 ACTIVATIONS = list(PHI)
 KINDS = ["certify", "width", "fit", "kernel", "memorize", "linear", "prove", "graph", "conv"]
 #: How often fit is asked for each.
-OPTIMIZERS = {"gd": 0.22, "gauss_newton": 0.4, "output_layer": 0.14, "sgd": 0.09, "flow": 0.07, "momentum": 0.08}
+OPTIMIZERS = {"gd": 0.22, "gauss_newton": 0.36, "output_layer": 0.12, "sgd": 0.08, "flow": 0.07, "momentum": 0.07,
+              "kernel": 0.08}  # fmt: skip
 
 
 @dataclass
@@ -276,6 +278,11 @@ def fit(r, number):
     X, how = draw_points(r, n, d, wild=0.6)
     phi = "relu" if r.random() < 0.35 else activation(r)
     optimizer = str(r.choice(list(OPTIMIZERS), p=list(OPTIMIZERS.values())))
+    if optimizer == "kernel":
+        options = {"activation": str(r.choice([*CLOSED_FORM, "auto"])), "center": bool(r.random() < 0.3),
+                   "ridge": str(r.choice(["auto", "0", "1e-9", "0.01", "3"])),
+                   "solver": str(r.choice(["auto", "exact", "cg"]))}  # fmt: skip
+        return Case("fit", number, X, draw_targets(r, X), {"optimizer": optimizer, **options}, how)
     width = int(r.choice([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]))
     options = {"activation": phi, "optimizer": optimizer, "width": width, "seed": int(r.integers(1000)),
                "scaling": str(r.choice(["ntk", "balanced"])), "center": bool(r.random() < 0.3),

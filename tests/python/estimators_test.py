@@ -271,6 +271,17 @@ def test_fit_with_kernel_is_the_estimator(load, tmp_path):
     assert regression or np.array_equal(label[0], y.dtype.type(ours.predict(new)))
 
 
+def test_a_kernel_that_is_numerically_singular_leaves_no_network():
+    X = np.array([[1e18, 1e18 * (1 + k * U)] for k in range(6)])
+    result = zeroloss.fit(X, [0, 1, 0, 1, 0, 1], optimizer="kernel", ridge="0", task="regression", standardize="no",
+                          bias=0)  # fmt: skip
+    assert result.status == "stalled" and result.network is None and "larger `ridge`" in result.conclusion
+    with pytest.raises(ValueError, match="predict: the result has no network"):
+        zeroloss.predict(result, X)
+    with pytest.raises(ValueError, match="prove: the result has no network"):
+        zeroloss.prove(result, X)
+
+
 def test_equal_points_without_a_ridge_get_the_mean_of_their_targets():
     X = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [-1.0, 0.5]])
     y = np.array([1.0, 3.0, 7.0, 5.0])

@@ -147,6 +147,8 @@ def network_of(
             raise ValueError(f"{function}: {name} is for an ONNX file; this model has its own")
     if isinstance(model, FitResult):
         model = model.network
+        if model is None:
+            raise ValueError(f"{function}: the result has no network")
     if isinstance(model, KernelNetwork):
         raise ValueError(f"{function}: an infinitely wide network, which has no weights")
     if isinstance(model, Network):
