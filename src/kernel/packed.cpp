@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <ranges>
+#include <type_traits>
 #include <vector>
 
 #include "base/parallel_for.hpp"
@@ -29,7 +31,10 @@ constexpr Index kStrip = 256;  // columns of the inverse formed at a time
 constexpr Index kGroups = 16;  // of tiles, each with a sum of its own: the same for any number of threads
 
 // A22^T, column-major with leading dimension `stride`.
-const double* upper22(const Packed<double>& A) { return A.n2() == 0 ? nullptr : A.corner_row(A.n1()); }
+template <class T>
+const T* upper22(const Packed<T>& A) {
+  return A.n2() == 0 ? nullptr : A.corner_row(A.n1());
+}
 
 bool positive(double pivot) { return pivot > 0 && std::isfinite(pivot); }
 
@@ -51,22 +56,36 @@ std::vector<Range> blocks_of(const Packed<T>& A) {
   return blocks;
 }
 
-/// R += A V for one tile on or below the diagonal, and for its transpose.
-template <class T>
-void add_tile(const Packed<T>& A, const Range& row, const Range& column, const Columns<T>& V, Columns<T>& R) {
-  const Index n = A.n(), m = V.cols(), ld = A.stride();
+/// R += A V for one tile on or below the diagonal, and for its transpose. Entries of another kind than the
+/// sums are converted in `converted`.
+template <class T, class S>
+void add_tile(const Packed<T>& A, const Range& row, const Range& column, const Columns<S>& V, Columns<S>& R,
+              Columns<S>& converted) {
+  const Index n = A.n(), m = V.cols();
   const bool corner = column.begin >= A.n1();  // where the tile lies transposed
-  const T* tile =
+  const T* stored =
       corner ? A.corner_row(row.begin) + (column.begin - A.n1()) : A.column(column.begin) + row.begin;
-  const T *above = V.data() + column.begin, *beside = V.data() + row.begin;
-  T *to_row = R.data() + row.begin, *to_column = R.data() + column.begin;
+  Index ld = A.stride();
+  const S* tile = nullptr;
+  if constexpr (std::is_same_v<T, S>) {
+    tile = stored;
+  } else {
+    converted = Eigen::Map<const Columns<T>, 0, Eigen::OuterStride<>>(
+                    stored, corner ? column.count : row.count, corner ? row.count : column.count,
+                    Eigen::OuterStride<>(ld))
+                    .template cast<S>();
+    tile = converted.data();
+    ld = converted.rows();
+  }
+  const S *above = V.data() + column.begin, *beside = V.data() + row.begin;
+  S *to_row = R.data() + row.begin, *to_column = R.data() + column.begin;
   if (row.begin == column.begin) {
-    lapack::symm(corner ? 'U' : 'L', row.count, m, tile, ld, above, n, T{1}, to_row, n);
+    lapack::symm(corner ? 'U' : 'L', row.count, m, tile, ld, above, n, S{1}, to_row, n);
     return;
   }
   const char plain = corner ? 'T' : 'N', other = corner ? 'N' : 'T';
-  lapack::gemm(plain, 'N', row.count, m, column.count, T{1}, tile, ld, above, n, T{1}, to_row, n);
-  lapack::gemm(other, 'N', column.count, m, row.count, T{1}, tile, ld, beside, n, T{1}, to_column, n);
+  lapack::gemm(plain, 'N', row.count, m, column.count, S{1}, tile, ld, above, n, S{1}, to_row, n);
+  lapack::gemm(other, 'N', column.count, m, row.count, S{1}, tile, ld, beside, n, S{1}, to_column, n);
 }
 
 constexpr std::size_t kHuge = std::size_t{1} << 21;  // bytes of a large page
@@ -105,26 +124,53 @@ void Packed<T>::give_back(std::size_t before) {
     madvise(reinterpret_cast<char*>(values_.get()) + begin, end - begin, MADV_DONTNEED);
 }
 
+// Ascending, so that no entry is written over before it is read.
+template <class T>
+template <class U>
+Packed<T> Packed<T>::rounded(Packed<U>&& other) {
+  static_assert(sizeof(T) < sizeof(U));
+  const Index n = other.n_;
+  auto* const memory = reinterpret_cast<char*>(other.values_.release());
+  for (std::size_t k = 0; k < numbers_of(n); ++k) {
+    U value;
+    std::memcpy(&value, memory + k * sizeof(U), sizeof(U));
+    const T nearest = static_cast<T>(value);
+    std::memcpy(memory + k * sizeof(T), &nearest, sizeof(T));
+  }
+  Packed all(n, static_cast<void*>(memory));
+  all.give_back(sizeof(U));
+  return all;
+}
+
+template <class T>
+Packed<T> Packed<T>::copy() const {
+  Packed other(n_);
+  std::copy_n(values_.get(), numbers_of(n_), other.values_.get());
+  return other;
+}
+
 template class Packed<double>;
 template class Packed<float>;
+template Packed<float> Packed<float>::rounded(Packed<double>&& other);
 
 namespace {
 
-template <class T>
-Columns<T> product_of(const Packed<T>& A, const Columns<T>& V) {
+template <class T, class S>
+Columns<S> product_of(const Packed<T>& A, const Columns<S>& V) {
   const std::vector<Range> blocks = blocks_of(A);
   const auto side = std::ssize(blocks);
   const Index m = V.cols(), groups = std::min<Index>(kGroups, side);
-  std::vector<Columns<T>> sums(static_cast<std::size_t>(groups));
+  std::vector<Columns<S>> sums(static_cast<std::size_t>(groups));
   const SerialBlas serial;
   const Threads threads(side > 1 ? cubic(A.n(), A.n(), m) : 0);
   parallel_for(groups, [&](Index group) {
-    Columns<T>& R = sums[static_cast<std::size_t>(group)];
+    Columns<S>& R = sums[static_cast<std::size_t>(group)];
+    Columns<S> converted;
     R.setZero(A.n(), m);
     for (Index tile = group; tile < side * side; tile += groups) {
       const Range &row = blocks[static_cast<std::size_t>(tile % side)],
                   &column = blocks[static_cast<std::size_t>(tile / side)];
-      if (row.begin >= column.begin) add_tile(A, row, column, V, R);
+      if (row.begin >= column.begin) add_tile(A, row, column, V, R, converted);
     }
   });
   for (Index group = 1; group < groups; ++group) sums.front() += sums[static_cast<std::size_t>(group)];
@@ -135,6 +181,7 @@ Columns<T> product_of(const Packed<T>& A, const Columns<T>& V) {
 
 Matrix product(const Packed<double>& A, const Matrix& V) { return product_of(A, V); }
 Eigen::MatrixXf product(const Packed<float>& A, const Eigen::MatrixXf& V) { return product_of(A, V); }
+Matrix product(const Packed<float>& A, const Matrix& V) { return product_of(A, V); }
 
 void shift_diagonal(Packed<double>& A, double shift) {
   for (Index i = 0; i < A.n(); ++i) A(i, i) += shift;
@@ -246,7 +293,10 @@ void solve(const Packed<float>& L, Eigen::Ref<Eigen::MatrixXf> B) {
 }
 // NOLINTEND(performance-unnecessary-value-param)
 
-Vector inverse_diagonal(const Packed<double>& L, Progress& progress) {
+namespace {
+
+template <class T>
+Vector inverse_diagonal_of(const Packed<T>& L, Progress& progress) {
   const Index at_once = std::max<Index>(4, 2 * thread_count());  // strips between reports
   const Index n = L.n(), n1 = L.n1(), n2 = L.n2(), ld = L.stride();
   std::vector<Range> strips;  // none reaches from A11 into A22
@@ -259,17 +309,17 @@ Vector inverse_diagonal(const Packed<double>& L, Progress& progress) {
   // Columns j .. j+w of L^-1 vanish above row j.
   const auto strip = [&](const Range& columns) {
     const auto [j, w] = columns;
-    Matrix Z = Matrix::Zero(n - j, w);
+    Columns<T> Z = Columns<T>::Zero(n - j, w);
     for (Index c = 0; c < w; ++c) Z(c, c) = 1;
     if (j < n1) {
       lapack::trsm('L', 'L', 'N', n1 - j, w, L.column(j) + j, ld, Z.data(), n - j);
-      lapack::gemm('N', 'N', n2, w, n1 - j, -1, L.column(j) + n1, ld, Z.data(), n - j, 0, Z.data() + n1 - j,
-                   n - j);
+      lapack::gemm('N', 'N', n2, w, n1 - j, T{-1}, L.column(j) + n1, ld, Z.data(), n - j, T{0},
+                   Z.data() + n1 - j, n - j);
       lapack::trsm('L', 'U', 'T', n2, w, upper22(L), ld, Z.data() + n1 - j, n - j);
     } else {
       lapack::trsm('L', 'U', 'T', n - j, w, L.corner_row(j) + (j - n1), ld, Z.data(), n - j);
     }
-    diagonal.segment(j, w) = Z.colwise().squaredNorm();
+    diagonal.segment(j, w) = Z.template cast<double>().colwise().squaredNorm();
   };
   for (Index first = 0; first < std::ssize(strips); first += at_once) {
     const Index end = std::min<Index>(std::ssize(strips), first + at_once);
@@ -282,6 +332,16 @@ Vector inverse_diagonal(const Packed<double>& L, Progress& progress) {
     progress.advance(done);
   }
   return diagonal;
+}
+
+}  // namespace
+
+Vector inverse_diagonal(const Packed<double>& L, Progress& progress) {
+  return inverse_diagonal_of(L, progress);
+}
+
+Vector inverse_diagonal(const Packed<float>& L, Progress& progress) {
+  return inverse_diagonal_of(L, progress);
 }
 
 }  // namespace zeroloss

@@ -31,6 +31,14 @@ bool closest_above(const std::vector<Pair>& closest, const Kernel& kernel, doubl
   });
 }
 
+bool factor_floats(Packed<float>& K, Progress& progress) {
+  const auto n = static_cast<double>(K.n());
+  progress.stage("Cholesky factorisation in float32", n * n * n / 6);
+  const bool completed = factor(K, progress);
+  progress.finish();
+  return completed;
+}
+
 }  // namespace
 
 const char* name_of(Proof proof) { return proof == Proof::theorem ? "theorem" : "residual"; }
@@ -38,10 +46,7 @@ const char* name_of(Proof proof) { return proof == Proof::theorem ? "theorem" : 
 PackedMatrix::PackedMatrix(const RowMatrix& X) : X_(X), work_{Packed<double>(X.rows())} {}
 
 void PackedMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
-  if (single_) {
-    work_.K = Packed<double>::in_memory_of(std::move(*single_));
-    single_.reset();
-  }
+  take_memory_back();
   gram_into(work_, X_, kernel, progress);
   seen_ = {work_.entry_error, std::move(work_.closest), work_.near_pairs, work_.separation};
   if (shift != 0) shift_diagonal(work_.K, shift);
@@ -67,25 +72,45 @@ SinglePrecision* PackedMatrix::single() {
   return X_.rows() >= kSingle && scratch < static_cast<double>(available_memory_bytes()) ? this : nullptr;
 }
 
+// What floats lay in is that of doubles again.
+void PackedMatrix::take_memory_back() {
+  std::optional<Packed<float>>& floats = rounded_ ? rounded_ : single_;
+  if (!floats) return;
+  if (rounded_) single_.reset();
+  work_.K = Packed<double>::in_memory_of(std::move(*floats));
+  floats.reset();
+}
+
 bool PackedMatrix::factor_single(const Kernel& kernel, double least, Progress& progress) {
-  if (!single_) single_.emplace(Packed<float>::in_memory_of(std::move(work_.K)));
+  take_memory_back();
+  single_.emplace(Packed<float>::in_memory_of(std::move(work_.K)));
   Gram<float> gram{std::move(*single_)};
   const auto take_back = [&] { single_.emplace(std::move(gram.K)); };
   try {
     gram_into(gram, Rows<float>(X_.cast<float>()), kernel, progress);
-    bool completed = false;
-    if (closest_above(gram.closest, kernel, least)) {
-      const auto n = static_cast<double>(X_.rows());
-      progress.stage("Cholesky factorisation in float32", n * n * n / 6);
-      completed = zeroloss::factor(gram.K, progress);
-      progress.finish();
-    }
+    const bool completed = closest_above(gram.closest, kernel, least) && factor_floats(gram.K, progress);
     take_back();
     return completed;
   } catch (...) {
     take_back();
     throw;
   }
+}
+
+bool PackedMatrix::round_and_factor(const Kernel& kernel, double least, Progress& progress) {
+  if (!closest_above(seen_.closest, kernel, least)) return false;
+  rounded_.emplace(Packed<float>::rounded(std::move(work_.K)));
+  single_.emplace(rounded_->copy());
+  return factor_floats(*single_, progress);
+}
+
+Matrix PackedMatrix::solve_refined(const Matrix& V) {
+  const Matrix found = solve_single(V);
+  return found + solve_single(V - zeroloss::product(*rounded_, found));
+}
+
+Vector PackedMatrix::inverse_diagonal_single(Progress& progress) {
+  return zeroloss::inverse_diagonal(*single_, progress);
 }
 
 Matrix PackedMatrix::solve_single(const Matrix& V) {

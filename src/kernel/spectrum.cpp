@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernel/lowest.hpp"
 #include "linalg/decompositions.hpp"
 #include "linalg/lapack.hpp"
 #include "linalg/rounding.hpp"
@@ -272,30 +273,33 @@ constexpr double kUnseen = 3;           // the shift stays so many corrections b
 constexpr Index kSpaceSteps = 12, kCorrectionSteps = 16;
 constexpr Index kAtOnce = 16;  // columns that are multiplied: a product takes sixteen times their memory
 
-// Where eigenvectors of the smallest eigenvalues lie, more or less; no columns where float32 does not say.
-Matrix lowest_in_single(SinglePrecision* single, KernelMatrix& work, const Kernel& kernel,
-                        Progress& progress) {
-  const double least = kSeenInSingle * static_cast<double>(work.n()) * std::abs(kernel(1));
-  Matrix space(work.n(), 0);
-  if (single == nullptr || !kernel.verified() || !single->quarter_above(kernel, kQuarter * least, progress) ||
-      !single->factor_single(kernel, least, progress))
-    return space;
+}  // namespace
+
+double internal::least_seen_in_single(Index n, const Kernel& kernel) {
+  return kSeenInSingle * static_cast<double>(n) * std::abs(kernel(1));
+}
+
+bool internal::seen_in_single(SinglePrecision* single, Index n, const Kernel& kernel, Progress& progress) {
+  return single != nullptr && kernel.verified() &&
+         single->quarter_above(kernel, kQuarter * least_seen_in_single(n, kernel), progress);
+}
+
+Matrix internal::lowest_space(SinglePrecision& single, Index n, Progress& progress) {
   progress.stage("smallest eigenvalues in float32");
   const Operator divide = [&](const Matrix& V) {
     progress.advance(1);
-    return single->solve_single(V);
+    return single.solve_single(V);
   };
-  space = block_lanczos(divide, random_block(work.n()), kSpaceSteps, 4 * kSpaceSteps, 1e-7,
-                        kSpaceSteps * kBlockColumns)
-              .vectors;
+  Matrix space =
+      block_lanczos(divide, random_block(n), kSpaceSteps, 4 * kSpaceSteps, 1e-7, kSpaceSteps * kBlockColumns)
+          .vectors;
   progress.finish();
   return space;
 }
 
-// From a space of eigenvectors, more or less, and the formed kernel; nothing, with the kernel as it was
-// formed, where the space is not good enough. Where the proof does not succeed, `verified` does not hold.
-std::optional<LambdaMin> lambda_min_in(const Matrix& space, SinglePrecision& single, KernelMatrix& work,
-                                       const Kernel& kernel, Proof proof, Progress& progress) {
+std::optional<LambdaMin> internal::lambda_min_in(const Matrix& space, SinglePrecision& single,
+                                                 KernelMatrix& work, const Kernel& kernel, Proof proof,
+                                                 Progress& progress) {
   progress.stage("smallest eigenvalue of a subspace");
   Matrix image(space.rows(), space.cols());
   for (Index j = 0; j < space.cols(); j += kAtOnce) {
@@ -334,12 +338,13 @@ std::optional<LambdaMin> lambda_min_in(const Matrix& space, SinglePrecision& sin
   return result;
 }
 
-}  // namespace
-
 LambdaMin lambda_min(KernelMatrix& work, const Kernel& kernel, Proof proof, Progress& progress) {
   const SerialBlas serial;  // products of few columns, whose bits then depend on nothing but the points
   SinglePrecision* const single = work.single();
-  const Matrix space = lowest_in_single(single, work, kernel, progress);
+  Matrix space(work.n(), 0);
+  if (seen_in_single(single, work.n(), kernel, progress) &&
+      single->factor_single(kernel, least_seen_in_single(work.n(), kernel), progress))
+    space = lowest_space(*single, work.n(), progress);
   work.form(kernel, 0, progress);
   if (space.cols() > 0)
     if (auto found = lambda_min_in(space, *single, work, kernel, proof, progress)) {

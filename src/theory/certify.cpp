@@ -12,6 +12,7 @@
 
 #include "base/choices.hpp"
 #include "base/clock.hpp"
+#include "kernel/lowest.hpp"
 #include "linalg/decompositions.hpp"
 #include "network/stored.hpp"
 #include "theory/theorems.hpp"
@@ -31,7 +32,8 @@ constexpr Index kProbes = 32;
 constexpr Index kLanczosSteps = 8;  // at least, of a block with a column for each class and probe
 constexpr double kSettled = 1e-11;  // relative accuracy of the extreme eigenvalues
 constexpr std::size_t kBottleneck = 6;
-constexpr Index kFactored = 30'000;  // points, at most, unless asked for: some minutes on two cores
+constexpr std::size_t kCompared = 16;  // entries of an inverse's diagonal, float32's with double's
+constexpr Index kFactored = 30'000;    // points, at most, unless asked for: some minutes on two cores
 
 void check(const CertifyOptions& options) {
   check_choices("certify", options);
@@ -183,16 +185,22 @@ Proof proof_for(const CertifyOptions& options, const Engine& engine) {
   return options.proof == "theorem" ? Proof::theorem : Proof::residual;
 }
 
+// Where the largest entries of a vector are, the largest first.
+std::vector<Index> largest_entries(const Vector& v, std::size_t count) {
+  std::vector<Index> order(static_cast<std::size_t>(v.size()));
+  std::iota(order.begin(), order.end(), Index{0});
+  count = std::min(count, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](Index a, Index b) { return std::abs(v(a)) > std::abs(v(b)); });
+  order.resize(count);
+  return order;
+}
+
 // The eigenvector of lambda_min sits on the samples that hold it down.
 void find_bottleneck(const Dataset& data, const Vector& eigenvector, CertifyResult& result) {
-  std::vector<Index> order(static_cast<std::size_t>(data.n()));
-  std::iota(order.begin(), order.end(), Index{0});
-  const std::size_t count = std::min(kBottleneck, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-                    [&](Index a, Index b) { return std::abs(eigenvector(a)) > std::abs(eigenvector(b)); });
-  for (std::size_t q = 0; q < count; ++q)
-    result.bottleneck.push_back({sample(data, order[q]), eigenvector(order[q]) * eigenvector(order[q])});
-  if (count < 2) return;
+  const std::vector<Index> order = largest_entries(eigenvector, kBottleneck);
+  for (const Index i : order) result.bottleneck.push_back({sample(data, i), eigenvector(i) * eigenvector(i)});
+  if (order.size() < 2) return;
   const RowMatrix ends = exact_rows(data, {}, {order[0], order[1]});
   const double apart = (ends.row(0) - ends.row(1)).norm(), across = (ends.row(0) + ends.row(1)).norm();
   result.bottleneck_distance = std::min(apart, across);
@@ -284,9 +292,113 @@ SpectralMeasure every_eigenvalue(const Question& q, const Kernel& features, cons
   return spectral_measure(kernel.K, outputs.K, weighed_Y);
 }
 
-// The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. One factorisation and one
-// inverse. Training curves are those of all samples, the rest is about the distinct points. Without labels
-// nobody asks for the factor, and float32 may say where the proof is tried: then what is proved is returned.
+// A V of the kernel of all samples, or of its inverse, from that of the distinct points: K_ij times the roots
+// of how often each point occurs, but for zero eigenvalues.
+Operator weighed(const Operator& apply, const Vector& root) {
+  if (root.size() == 0) return apply;
+  return
+      [&apply, &root](const Matrix& V) -> Matrix { return root.asDiagonal() * apply(root.asDiagonal() * V); };
+}
+
+// What the kernel's inverse says.
+struct OfTheInverse {
+  double ridge = 0;                            // that was added before it was inverted
+  SpectralMeasure late;                        // the start vectors' on small eigenvalues, where there are any
+  EigenPair lowest;                            // of the kernel
+  Matrix solved;                               // the inverse times columns that were asked for
+  Vector diagonal;                             // of the inverse; empty if it was not asked for
+  std::optional<VerifiedBound> verified = {};  // of lambda_min, where that is proved already
+};
+
+struct AskedOfTheInverse {
+  const Matrix& start;    // n x b, b >= 0, of all samples: what is forecast
+  Index targets;          // the first columns of it
+  const Matrix& columns;  // n x c
+  bool diagonal;
+};
+
+constexpr double kSameDigits = 2.5e-4;  // a twentieth of half a unit in the third digit of a number
+
+// The same by way of float32, where that sees lambda_min and the digits that are printed: half the time.
+// Nothing otherwise, with the kernel as it was formed.
+std::optional<OfTheInverse> inverse_in_single(KernelMatrix& work, const Question& q,
+                                              const AskedOfTheInverse& asked, Progress& progress) {
+  SinglePrecision* const single = work.single();
+  if (q.hopeless || asked.start.cols() == 0 || !seen_in_single(single, work.n(), q.kernel, progress))
+    return {};
+  if (!single->round_and_factor(q.kernel, least_seen_in_single(work.n(), q.kernel), progress)) {
+    work.form(q.kernel, 0, progress);
+    return {};
+  }
+  OfTheInverse found;
+  const Operator divide = [&](const Matrix& V) {
+    progress.advance(1);
+    return single->solve_single(V);
+  };
+  const Vector inverse_root = q.all.root.cwiseInverse();
+  progress.stage("small eigenvalues");
+  auto lanczos = block_lanczos(weighed(divide, inverse_root), asked.start, kLanczosSteps, kLanczosSteps, 0);
+  lanczos.values = lanczos.values.cwiseInverse().eval();
+  found.late = spectral_measure(lanczos, asked.targets);
+  const Matrix space = lowest_space(*single, work.n(), progress);
+  found.solved = single->solve_refined(asked.columns);
+  const auto size = static_cast<double>(work.n());
+  progress.stage("leave-one-out", size * size * size / 3);
+  found.diagonal = single->inverse_diagonal_single(progress);
+
+  // Entries of the diagonal where they are least certain: of samples that hold lambda_min down most. With x =
+  // K^-1 e_i, more or less, the entry is x_i + x^T (e_i - K x) to second order.
+  const std::vector<Index> worst = largest_entries(space.col(0), kCompared);
+  Matrix units = Matrix::Zero(work.n(), std::ssize(worst));
+  for (Index c = 0; c < units.cols(); ++c) units(worst[static_cast<std::size_t>(c)], c) = 1;
+  const Matrix x = single->solve_single(units);
+  work.form(q.kernel, 0, progress);
+  const Vector correction = (units - work.product(x)).cwiseProduct(x).colwise().sum().transpose();
+  for (Index c = 0; c < units.cols(); ++c) {
+    const Index i = worst[static_cast<std::size_t>(c)];
+    if (!(std::abs(x(i, c) + correction(c) - found.diagonal(i)) <= kSameDigits * found.diagonal(i)))
+      return {};
+  }
+  auto lambda = lambda_min_in(space, *single, work, q.kernel, q.proof, progress);
+  if (!lambda) return {};
+  if (!lambda->verified.holds) {
+    work.form(q.kernel, 0, progress);
+    return {};
+  }
+  found.lowest = std::move(lambda->lowest);
+  found.verified = lambda->verified;
+  return found;
+}
+
+// One factorisation of what is formed, and one inverse.
+OfTheInverse inverse_in_double(KernelMatrix& work, const Question& q, const AskedOfTheInverse& asked,
+                               Progress& progress) {
+  OfTheInverse found;
+  found.ridge = factor_with_ridge(work, q.kernel, progress);
+  Matrix start;
+  if (asked.start.cols() == 0) {
+    start = random_block(work.n());
+  } else {
+    progress.stage("small eigenvalues");
+    const Operator divide = divide_by(work, progress);
+    const Vector inverse_root = q.all.root.cwiseInverse();
+    auto lanczos = block_lanczos(weighed(divide, inverse_root), asked.start, kLanczosSteps, kLanczosSteps, 0);
+    lanczos.values = (lanczos.values.cwiseInverse().array() - found.ridge).matrix();
+    found.late = spectral_measure(lanczos, asked.targets);
+    start = std::move(lanczos.vectors);
+  }
+  found.lowest = smallest_eigenpair(work, found.ridge, start, progress);
+  if (asked.columns.cols() > 0) found.solved = work.solve(asked.columns);
+  if (!asked.diagonal) return found;
+  const auto size = static_cast<double>(work.n());
+  progress.stage("leave-one-out", size * size * size / 3);
+  found.diagonal = work.inverse_diagonal(progress);
+  return found;
+}
+
+// The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. Training curves are those
+// of all samples, the rest is about the distinct points. Returns what is proved of lambda_min, where float32
+// said where the proof is tried.
 std::optional<VerifiedBound> study_kernel(KernelMatrix& work, const Question& q, Progress& progress,
                                           CertifyResult& result) {
   const Dataset& data = q.points;
@@ -300,7 +412,7 @@ std::optional<VerifiedBound> study_kernel(KernelMatrix& work, const Question& q,
   const double trace_features = q.all.n * features(1);
   const bool repeated = q.all.root.size() > 0;
   const Vector root = repeated ? q.all.root : Vector::Ones(n);
-  SpectralMeasure early, late;
+  SpectralMeasure early;
   Matrix start, drawn;  // initial outputs, of many layers, while their covariance has the kernel's memory
 
   if (depth.deep() && data.task != Task::none && !exact)
@@ -309,17 +421,10 @@ std::optional<VerifiedBound> study_kernel(KernelMatrix& work, const Question& q,
   for (const auto& pair : work.seen().closest) result.closest.push_back(sample_pair(data, pair));
   result.separation = work.seen().separation;
   result.near_pairs = work.seen().near_pairs;
-  // Of all samples: K_ij times the roots of how often each point occurs, but for zero eigenvalues.
-  const Operator multiply = multiply_by(work, progress), divide = divide_by(work, progress);
-  const Operator multiply_all = [&](const Matrix& V) -> Matrix {
-    return repeated ? Matrix(root.asDiagonal() * multiply(root.asDiagonal() * V)) : multiply(V);
-  };
-  const Operator divide_all = [&](const Matrix& V) -> Matrix {
-    if (!repeated) return divide(V);
-    return root.cwiseInverse().asDiagonal() * divide(root.cwiseInverse().asDiagonal() * V);
-  };
+  const Operator multiply = multiply_by(work, progress);
+  const Operator multiply_all = weighed(multiply, q.all.root);
   if (labelled && exact) {
-    early = late = every_eigenvalue(q, features, root.asDiagonal() * Y, progress);
+    early = every_eigenvalue(q, features, root.asDiagonal() * Y, progress);
     result.lambda_max = early.values.tail(1).value();
     if (options.spectrum) result.spectrum = numbers(early.values);
   } else {
@@ -356,40 +461,30 @@ std::optional<VerifiedBound> study_kernel(KernelMatrix& work, const Question& q,
     forget_a_pair_apart(q.kernel, result);
     return found.verified;
   }
-  result.ridge = factor_with_ridge(work, q.kernel, progress);
-  if (start.cols() == 0) {
-    start = random_block(n);
-  } else {
-    progress.stage("small eigenvalues");
-    auto lanczos = block_lanczos(divide_all, start, kLanczosSteps, kLanczosSteps, 0);
-    lanczos.values = (lanczos.values.cwiseInverse().array() - result.ridge).matrix();
-    late = spectral_measure(lanczos, Y.cols());
-    start = lanczos.vectors;
-  }
-  const auto lowest = smallest_eigenpair(work, result.ridge, start, progress);
-  result.lambda_min = lowest.value;
-  find_bottleneck(data, lowest.vector, result);
-  forget_a_pair_apart(q.kernel, result);
-  if (!labelled) return {};
-  result.forecast = forecast(early, late, Y.cols(), trace_features, options.step, options.accuracy);
-  result.forecast->method = exact ? "eigendecomposition" : fmt::format("Lanczos, {} probes", kProbes);
-
   Matrix both(n, 2 * Y.cols());
-  both << Y, shuffled(Y, options.seed);
-  const Matrix inverse = work.solve(both);
+  if (labelled) both << Y, shuffled(Y, options.seed);
+  const AskedOfTheInverse asked{start, Y.cols(), both, labelled};
+  auto in_single = inverse_in_single(work, q, asked, progress);
+  const OfTheInverse inverse =
+      in_single ? std::move(*in_single) : inverse_in_double(work, q, asked, progress);
+  result.ridge = inverse.ridge;
+  result.lambda_min = inverse.lowest.value;
+  find_bottleneck(data, inverse.lowest.vector, result);
+  forget_a_pair_apart(q.kernel, result);
+  if (!labelled) return inverse.verified;
+  result.forecast =
+      forecast(early, exact ? early : inverse.late, Y.cols(), trace_features, options.step, options.accuracy);
+  result.forecast->method = exact ? "eigendecomposition" : fmt::format("Lanczos, {} probes", kProbes);
   if (!depth.deep()) {
-    const Vector complexities = complexity(both, inverse);
+    const Vector complexities = complexity(both, inverse.solved);
     result.complexity = numbers(complexities.head(Y.cols()));
     result.complexity_shuffled = numbers(complexities.tail(Y.cols()));
   }
-
-  const auto size = static_cast<double>(n);
-  progress.stage("leave-one-out", size * size * size / 3);
-  const Vector diagonal = work.inverse_diagonal(progress);
-  auto verdict = judge_labels(data, Y, leave_one_out(Y, inverse.leftCols(Y.cols()), diagonal), diagonal);
+  auto verdict = judge_labels(data, Y, leave_one_out(Y, inverse.solved.leftCols(Y.cols()), inverse.diagonal),
+                              inverse.diagonal);
   result.leave_one_out_error = verdict.error;
   result.suspects = std::move(verdict.suspects);
-  return {};
+  return inverse.verified;
 }
 
 // Bounds of what the theorems' lambdas are made of, and more of them.

@@ -143,6 +143,31 @@ TEST(Packed, InverseDiagonal) {
   }
 }
 
+TEST(Packed, RoundedInPlaceToFloat) {
+  constexpr double kSingle = 0x1p-24;
+  for (const Index n : kSizes) {
+    const Matrix A = positive(n);
+    auto doubles = pack(A);
+    const double* const place = doubles.data();
+    const auto K = Packed<float>::rounded(std::move(doubles));
+    EXPECT_EQ(static_cast<const void*>(K.data()), static_cast<const void*>(place));
+    for (Index j = 0; j < n; ++j)
+      for (Index i = j; i < n; ++i) ASSERT_EQ(K(i, j), static_cast<float>(A(i, j))) << n;
+    auto L = K.copy();
+    // Sums are double's, of entries that are rounded.
+    const Matrix V = random(n, 3), rounded = A.cast<float>().cast<double>();
+    const auto terms = static_cast<double>(n);
+    EXPECT_LE((product(K, V) - rounded * V).norm(),
+              2 * test::gamma_of(terms) * (sizes(rounded) * sizes(V)).norm());
+    Progress progress;
+    ASSERT_TRUE(factor(L, progress));
+    const Vector expected = A.llt().solve(Matrix::Identity(n, n)).diagonal();
+    // As InverseDiagonal below, in float32, whose sums of squares are double's.
+    const double close = 2 * 3 * (terms + 2) * kSingle * A.trace() / (1 - 3 * (terms + 2) * kSingle);
+    EXPECT_LE((inverse_diagonal(L, progress) - expected).lpNorm<Eigen::Infinity>(), close) << n;
+  }
+}
+
 TEST(Packed, ShiftChangesTheDiagonalOnly) {
   const Matrix A = positive(9);
   auto packed = pack(A);

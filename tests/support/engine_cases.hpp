@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "support/bounds.hpp"
 #include "support/points.hpp"
 #include "zeroloss/data/dataset.hpp"
+#include "zeroloss/kernel/engine.hpp"
 #include "zeroloss/kernel/kernel_matrix.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 #include "zeroloss/theory/certify.hpp"
@@ -95,6 +97,34 @@ inline Dataset points_with_equals(Index n) {
   data.name = "points";
   return data;
 }
+
+/// The kernel's matrix as it is without float32.
+class InDouble final : public KernelMatrix {
+ public:
+  explicit InDouble(const RowMatrix& X) : work_(X) {}
+  Index n() const override { return work_.n(); }
+  void form(const Kernel& kernel, double shift, Progress& progress) override {
+    work_.form(kernel, shift, progress);
+    seen_ = work_.seen();
+  }
+  Matrix product(const Matrix& V) override { return work_.product(V); }
+  Vector eigenvalues() override { return work_.eigenvalues(); }
+  bool factor(Progress& progress) override { return work_.factor(progress); }
+  Matrix solve(const Matrix& V) override { return work_.solve(V); }
+  Vector inverse_diagonal(Progress& progress) override { return work_.inverse_diagonal(progress); }
+  double residual(const Kernel& kernel, double shift, Progress& progress) override {
+    return work_.residual(kernel, shift, progress);
+  }
+
+ private:
+  PackedMatrix work_;
+};
+
+/// One process without float32.
+class EngineInDouble final : public Engine {
+ public:
+  std::unique_ptr<KernelMatrix> matrix(const RowMatrix& X) override { return std::make_unique<InDouble>(X); }
+};
 
 /// All of certify by factorisation: few points with every bound and eigenvalue that there is, or many.
 inline CertifyOptions every_part(Index n) {

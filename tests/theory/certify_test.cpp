@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "support/bounds.hpp"
 #include "support/decompositions.hpp"
-#include "support/points.hpp"
+#include "support/engine_cases.hpp"
 #include "support/shared_data.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
@@ -656,6 +657,47 @@ TEST(Certify, BadOptionsAndData) {
   std::atomic<bool> cancel{true};
   Progress stopped({}, &cancel);
   EXPECT_THROW(certify(data, {}, stopped), Interrupted);
+}
+
+// Every number that is printed is that of double: of three digits, or four.
+TEST(Certify, LabelsInFloatAreThoseOfDouble) {
+  constexpr Index n = 3100;  // above those whose every eigenvalue is computed
+  RowMatrix twice = sphere(n, 30);
+  twice.row(17) = twice.row(4);
+  Dataset repeated = classes(twice, 3);
+  repeated.y(17) = repeated.y(4);
+  for (const Dataset& data : {classes(sphere(n, 30), 3), regression(sphere(n, 30)), repeated}) {
+    std::vector<std::string> stages;
+    Progress progress([&](const ProgressReport& report) {
+      if (report.finished) stages.push_back(report.stage);
+    });
+    const auto found = certify(data, {}, progress);
+    EXPECT_EQ(std::count(stages.begin(), stages.end(), "Cholesky factorisation in float32"), 1);
+    EXPECT_EQ(std::count(stages.begin(), stages.end(), "Cholesky factorisation"), 0);
+    EngineInDouble engine;
+    Progress silent;
+    const auto before = certify(data, {}, silent, engine);
+    constexpr double kDigit = 2.5e-4;  // what certify allows an entry of the inverse's diagonal
+    ASSERT_TRUE(found.lambda_min_verified && before.lambda_min_verified);
+    EXPECT_EQ(found.ridge, 0);
+    EXPECT_NEAR(found.lambda_min, before.lambda_min, before.rounding_loss + 1e-9 * before.lambda_min);
+    EXPECT_NEAR(*found.leave_one_out_error, *before.leave_one_out_error,
+                data.task == Task::regression ? 4 * kDigit : 0);
+    std::map<Index, double> scores;  // those that are nearly equal may have changed places
+    for (const Suspect& suspect : before.suspects) scores[suspect.sample.record] = suspect.score;
+    ASSERT_EQ(found.suspects.size(), before.suspects.size());
+    for (const Suspect& suspect : found.suspects) {
+      ASSERT_TRUE(scores.contains(suspect.sample.record));
+      // Entries of a row of K^-1 Y and of the diagonal are off by so much, those of Y are 1.
+      EXPECT_NEAR(suspect.score, scores[suspect.sample.record], 4 * kDigit);
+    }
+    ASSERT_EQ(found.complexity.size(), before.complexity.size());
+    for (std::size_t c = 0; c < found.complexity.size(); ++c)
+      EXPECT_NEAR(found.complexity[c], before.complexity[c], kDigit * before.complexity[c]);
+    ASSERT_TRUE(found.forecast && before.forecast);
+    EXPECT_NEAR(found.forecast->steps_to_accuracy, before.forecast->steps_to_accuracy,
+                4 * kDigit * before.forecast->steps_to_accuracy);
+  }
 }
 
 TEST(Certify, CenteringSubtractsTheMeanPoint) {

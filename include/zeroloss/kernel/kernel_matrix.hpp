@@ -21,8 +21,15 @@ class SinglePrecision {
   /// pivot is not positive and finite, or, before that is tried, if two points are so close that lambda_min
   /// is below `least`. After it the matrix is to be formed anew.
   virtual bool factor_single(const Kernel& kernel, double least, Progress& progress) = 0;
-  /// (L L^T)^-1 V of that factor.
+  /// The same of what is formed, without a shift, rounded to float32. That stays beside the factor, in the
+  /// memory that the matrix had.
+  virtual bool round_and_factor(const Kernel& kernel, double least, Progress& progress) = 0;
+  /// (L L^T)^-1 V of the factor.
   virtual Matrix solve_single(const Matrix& V) = 0;
+  /// A^-1 V of the rounded matrix A: one step of refinement, with its residual in double.
+  virtual Matrix solve_refined(const Matrix& V) = 0;
+  /// Of (L L^T)^-1.
+  virtual Vector inverse_diagonal_single(Progress& progress) = 0;
   /// Whether K - least I > 0 for every fourth point, as far as a factorisation says: what is false of these
   /// is false of all.
   virtual bool quarter_above(const Kernel& kernel, double least, Progress& progress) = 0;
@@ -91,14 +98,20 @@ class PackedMatrix final : public KernelMatrix, public SinglePrecision {
   double residual(const Kernel& kernel, double shift, Progress& progress) override;
   SinglePrecision* single() override;
   bool factor_single(const Kernel& kernel, double least, Progress& progress) override;
+  bool round_and_factor(const Kernel& kernel, double least, Progress& progress) override;
   Matrix solve_single(const Matrix& V) override;
+  Matrix solve_refined(const Matrix& V) override;
+  Vector inverse_diagonal_single(Progress& progress) override;
   bool quarter_above(const Kernel& kernel, double least, Progress& progress) override;
   void shift(double shift) override;
 
  private:
+  void take_memory_back();
+
   const RowMatrix& X_;
   Gram<double> work_;
-  std::optional<Packed<float>> single_;  // has the memory of work_ then
+  std::optional<Packed<float>> rounded_;  // has the memory of work_ then
+  std::optional<Packed<float>> single_;   // the same, or beside what is rounded
 };
 
 /// How a completed factorisation of K - s I says that K > s - loss: by the theorem about Cholesky

@@ -46,6 +46,12 @@ class Packed {
     return all;
   }
 
+  /// Entries rounded to T, in the memory of `other`, which has none then.
+  template <class U>
+  static Packed rounded(Packed<U>&& other);
+  /// The same entries in memory of their own. Throws ResourceError.
+  Packed copy() const;
+
   /// LAPACK's RFP array itself: n(n+1)/2 numbers.
   const T* data() const { return values_.get(); }
 
@@ -67,6 +73,8 @@ extern template class Packed<float>;
 /// A V for symmetric A and V n x m. Cost 2 n^2 m.
 Matrix product(const Packed<double>& A, const Matrix& V);
 Eigen::MatrixXf product(const Packed<float>& A, const Eigen::MatrixXf& V);
+/// With sums in double.
+Matrix product(const Packed<float>& A, const Matrix& V);
 
 /// Adds `shift` to the diagonal, each entry rounded once.
 void shift_diagonal(Packed<double>& A, double shift);
@@ -84,7 +92,8 @@ void solve(const Packed<double>& L, Eigen::Ref<Matrix> B);
 void solve(const Packed<float>& L, Eigen::Ref<Eigen::MatrixXf> B);
 
 /// The diagonal of (L L^T)^-1: squared column norms of L^-1, formed a strip of columns at a time. n^3/3
-/// multiply-adds, 256 n doubles of scratch a thread.
+/// multiply-adds, 256 n numbers of L's kind as scratch a thread.
 Vector inverse_diagonal(const Packed<double>& L, Progress& progress);
+Vector inverse_diagonal(const Packed<float>& L, Progress& progress);
 
 }  // namespace zeroloss
