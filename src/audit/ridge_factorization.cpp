@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "cluster/block_cyclic.hpp"
-#include "cluster/orders.hpp"
+#include "processes/orders.hpp"
 #include "zeroloss/base/blas.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/threads.hpp"

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "cluster/orders.hpp"
 #include "kernel/kernel_named.hpp"
+#include "processes/orders.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/kernel/spectrum.hpp"
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "cluster/gather.hpp"
-#include "cluster/orders.hpp"
+#include "processes/orders.hpp"
 
 namespace zeroloss::internal {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -60,12 +59,6 @@ KernelStorage storage_of(const ConjugateGradientsOptions& o, Index n) {
   return n <= kMostFloat32 ? KernelStorage::float32 : KernelStorage::tiles;
 }
 
-double bytes_of(KernelStorage storage, Index n, Index d) {
-  if (storage == KernelStorage::float64) return Packed<double>::bytes(n);
-  if (storage == KernelStorage::float32) return Packed<float>::bytes(n) + 4 * as_double(n) * as_double(d);
-  return 0;
-}
-
 /// P = F F^T + T, F F^T Nystrom's approximation of K from an even choice of the points and T diagonal: the
 /// ridge of each point, and what the approximation leaves of K's diagonal in the mean. P^-1 by Woodbury, with
 /// G = F^T T^-1/2: T^-1/2 (I - G^T (I + G G^T)^-1 G) T^-1/2.
@@ -118,35 +111,6 @@ class NystromPreconditioner {
   Matrix inner_;
 };
 
-/// V -> K V, from where the storage says.
-using Product = std::function<Matrix(const Matrix& V, Progress& progress)>;
-
-Product product_with(KernelStorage storage, const RowMatrix& X, const Kernel& kernel, Progress& progress) {
-  if (storage == KernelStorage::float64) {
-    auto K = std::make_shared<Gram<double>>(gram(X, kernel, progress));
-    return [K](const Matrix& V, Progress& p) {
-      p.check();
-      return product(K->K, V);
-    };
-  }
-  if (storage == KernelStorage::float32) {
-    const Rows<float> points = X.cast<float>();
-    auto K = std::make_shared<Gram<float>>(gram(points, kernel, progress));
-    return [K](const Matrix& V, Progress& p) -> Matrix {
-      p.check();
-      // Columns of size 1, which float32 can hold.
-      const Vector size = V.cwiseAbs().colwise().maxCoeff().transpose();
-      const Vector scale = size.unaryExpr([](double s) { return s > 0 ? s : 1.0; });
-      const Eigen::MatrixXf scaled = (V * scale.cwiseInverse().asDiagonal()).cast<float>();
-      return product(K->K, scaled).cast<double>() * scale.asDiagonal();
-    };
-  }
-  return [&X, &kernel](const Matrix& V, Progress& p) {
-    Progress silent = p.silent();
-    return tile_pass(X, kernel, V, silent).product;
-  };
-}
-
 Vector inner_products(const Matrix& A, const Matrix& B) {
   return A.cwiseProduct(B).colwise().sum().transpose();
 }
@@ -163,7 +127,7 @@ double largest_ratio(const Matrix& A, const Vector& sizes) {
 }
 
 struct Equations {
-  const Product& product;
+  KernelTiles& tiles;
   const NystromPreconditioner& P;
   const Vector& ridges;  // of each point
   const Vector& sizes;   // ||Y_j||
@@ -176,7 +140,7 @@ Matrix correction(const Equations& e, Matrix R, double tolerance, Index most, In
   Matrix D = Matrix::Zero(R.rows(), R.cols()), Z = e.P.solve(R), S = Z;
   Vector before = inner_products(R, Z);
   for (Index done = 0; done < most && largest_ratio(R, e.sizes) > tolerance; ++done) {
-    const Matrix image = e.product(S, progress) + e.ridges.asDiagonal() * S;
+    const Matrix image = e.tiles.product(S, progress) + e.ridges.asDiagonal() * S;
     const Vector curvature = inner_products(S, image);
     // A kernel in float32 may have eigenvalues below minus the ridge: there is nothing to gain along these.
     if ((before.array() > 0 && curvature.array() <= 0).any()) break;
@@ -205,7 +169,9 @@ ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const K
   const Index n = X.rows(), c = Y.cols(), rank = rank_of(options, n);
   ConjugateGradientsSolution solution;
   solution.storage = storage_of(options, n);
-  require_memory(bytes_of(solution.storage, n, X.cols()) + 8 * as_double(n) * as_double(rank) +
+  const std::unique_ptr<KernelTiles> here = options.tiles == nullptr ? kernel_tiles(X, kernel) : nullptr;
+  KernelTiles& tiles = here ? *here : *options.tiles;
+  require_memory(tiles.bytes(solution.storage) + 8 * as_double(n) * as_double(rank) +
                      8 * as_double(rank) * (3 * as_double(rank) + as_double(X.cols())) +
                      8 * 6.0 * as_double(n) * as_double(c) + tile_pass_bytes(n, 2 * c),
                  fmt::format("conjugate gradients on {} points", n), "use fewer points");
@@ -222,7 +188,7 @@ ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const K
 
   progress.stage("preconditioner");
   const NystromPreconditioner P(X, kernel, ridges, rank, progress);
-  Product product = product_with(solution.storage, X, kernel, progress);
+  tiles.keep(solution.storage, progress);
   bool coarse = solution.storage == KernelStorage::float32;
   Matrix residual = scaled;
   double now = sizes.maxCoeff() > 0 ? 1 : 0;
@@ -230,11 +196,11 @@ ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const K
     progress.stage("conjugate gradients");
     const double least = now * (coarse ? kLeastFloat32 : kLeastFloat64);
     const Matrix before = C;
-    C += correction({product, P, ridges, sizes}, residual, std::max(options.tolerance / 2, least),
+    C += correction({tiles, P, ridges, sizes}, residual, std::max(options.tolerance / 2, least),
                     options.most - solution.steps, solution.steps, progress);
     if (!C.allFinite()) C = before;
-    PredictorBound bound =
-        predictor_bound({X, weights, options.ridge, scaled, C, options.lambda_min}, kernel, progress);
+    PredictorBound bound = predictor_bound(
+        {X, weights, options.ridge, scaled, C, options.lambda_min, nullptr, &tiles}, kernel, progress);
     ++solution.passes;
     const double found = bound.relative, hidden = bound.entries;
     const bool better = found <= now, gained = found <= now / 2;
@@ -251,18 +217,17 @@ ConjugateGradientsSolution solve_conjugate_gradients(const RowMatrix& X, const K
     if (!coarse) break;
     coarse = false;
     solution.storage = KernelStorage::tiles;
-    product = product_with(KernelStorage::tiles, X, kernel, progress);
+    tiles.keep(KernelStorage::tiles, progress);
   }
   if (now > 0) {
     // What is left is off by this, more or less: some steps more, which are not taken, sharpen the bound.
     progress.stage("conjugate gradients");
     Index more = 0;
     const double least = now * kSharp;
-    const Matrix Z =
-        correction({product, P, ridges, sizes}, residual, least, kStepsToSharpen, more, progress);
+    const Matrix Z = correction({tiles, P, ridges, sizes}, residual, least, kStepsToSharpen, more, progress);
     solution.bound = predictor_bound(
-        {X, weights, options.ridge, scaled, C, options.lambda_min, Z.allFinite() ? &Z : nullptr}, kernel,
-        progress);
+        {X, weights, options.ridge, scaled, C, options.lambda_min, Z.allFinite() ? &Z : nullptr, &tiles},
+        kernel, progress);
     ++solution.passes;
   }
 

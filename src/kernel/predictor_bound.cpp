@@ -173,7 +173,8 @@ PredictorBound predictor_bound(const GivenCoefficients& given, const Kernel& ker
   Matrix V(n, sharper ? 2 * c : c);
   V.leftCols(c) = C;
   if (sharper) V.rightCols(c) = *given.correction;
-  const TilePass pass = tile_pass(given.X, kernel, V, progress);
+  const TilePass pass = given.tiles != nullptr ? given.tiles->pass(V, progress)
+                                               : kernel_tiles(given.X, kernel)->pass(V, progress);
   const Residuals residuals(given, pass);
   PredictorBound bound;
   bound.verified = kernel.verified();

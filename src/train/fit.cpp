@@ -12,6 +12,7 @@
 #include "train/deep/fit.hpp"
 #include "train/distributed_outputs.hpp"
 #include "train/fit_options.hpp"
+#include "train/kernel/dealt_tiles.hpp"
 #include "train/kernel/fit.hpp"
 #include "train/loop.hpp"
 #include "train/optimizers/optimizers.hpp"
@@ -145,6 +146,7 @@ FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Pro
 
 FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress, const Group& group) {
   CheckedOptions settings = checked(options);
+  if (settings.method->facts.infinite) return fit_kernel(data, settings, progress, group);
   if (group.size() == 1 || !can_be_dealt(options)) return fit_checked(data, settings, progress);
   const std::unique_ptr<Outputs> outputs = dealt_outputs(group, data, options);
   settings.outputs = outputs.get();
@@ -159,7 +161,7 @@ FitResult fit(const Dataset& data, const FitOptions& options, Progress& progress
   return fit_checked(data, settings, progress);
 }
 
-Services fit_services() { return {{kOutputService, serve_outputs}}; }
+Services fit_services() { return {{kOutputService, serve_outputs}, {kTilesService, serve_tiles}}; }
 
 FitResult fit(const Dataset& data, const FitOptions& options) {
   Progress silent;

@@ -15,6 +15,7 @@
 #include "kernel/tail_passes.hpp"
 #include "support/bounds.hpp"
 #include "support/engine_cases.hpp"
+#include "train/kernel/dealt_tiles.hpp"
 #include "zeroloss/audit/audit.hpp"
 #include "zeroloss/audit/influence.hpp"
 #include "zeroloss/base/error.hpp"
@@ -230,7 +231,10 @@ TEST(Cluster, CertifySaysTheSame) {
   for (const Index n : {60, 3300}) {
     const Dataset data = points_with_equals(n);
     const CertifyOptions options = every_part(n);
-    const CertifyResult found = certify(data, options, progress, *engine), here = certify(data, options);
+    EngineInDouble in_double;  // as several processes have it
+    Engine& one = processes().size() > 1 ? in_double : this_process();
+    const CertifyResult found = certify(data, options, progress, *engine),
+                        here = certify(data, options, progress, one);
     expect_certified_alike(found, here);
     EXPECT_EQ(found.proof, processes().size() > 1 ? "residual" : "theorem");
   }
@@ -394,6 +398,48 @@ TEST(Cluster, OutputsAreTrainedBitForBit) {
     return "";
   };
   EXPECT_EQ(fails(processes()), fails({}));
+}
+
+TEST(Cluster, PassesOfAKernelAreThoseOfOneProcessBitForBit) {
+  const RowMatrix X = sphere(1300, 20);  // tiles of 512: six of them
+  const Matrix V = Matrix::Random(X.rows(), 3);
+  for (const char* name : {"relu", "erf"}) {
+    const Kernel kernel = sigma(activation(name));
+    Progress progress;
+    const auto dealt = dealt_tiles(processes(), X, kernel), here = kernel_tiles(X, kernel);
+    const TilePass ours = dealt->pass(V, progress), theirs = here->pass(V, progress);
+    EXPECT_EQ(ours.product, theirs.product);
+    EXPECT_EQ(ours.entry_error, theirs.entry_error);
+    EXPECT_EQ(ours.norm, theirs.norm);
+    // Sums of n products in any order, and of entries that are rounded to float32.
+    const Matrix sizes = dense(gram(X, kernel, progress).K).cwiseAbs() * V.cwiseAbs();
+    for (const auto& [storage, unit] :
+         {std::pair{KernelStorage::float64, 0x1p-53}, {KernelStorage::float32, 0x1p-24}}) {
+      dealt->keep(storage, progress);
+      const double terms = static_cast<double>(X.rows()) + 4, gamma = terms * unit / (1 - terms * unit);
+      const Matrix off = (dealt->product(V, progress) - theirs.product).cwiseAbs();
+      EXPECT_TRUE((off.array() <= (gamma + gamma_of(terms)) * sizes.array()).all());
+    }
+    dealt->keep(KernelStorage::tiles, progress);
+    EXPECT_EQ(dealt->product(V, progress), theirs.product);
+  }
+}
+
+TEST(Cluster, KernelPredictorIsThatOfOneProcess) {
+  const Dataset data = three_classes(700, 6);
+  FitOptions options;
+  options.optimizer = "kernel";
+  options.solver = "cg";
+  options.activation = "relu";
+  options.ridge = "0.01";
+  Progress progress;
+  const FitResult all = fit(data, options, progress, processes()), one = fit(data, options, progress);
+  ASSERT_TRUE(all.kernel && one.kernel && all.solution->verified);
+  // Each is within its error of the exact predictor.
+  const double apart = all.solution->error + one.solution->error;
+  const Matrix f = predict(*all.kernel, data.X), g = predict(*one.kernel, data.X);
+  const double rounding = bounded_predict(*one.kernel, data.X).error.maxCoeff();
+  EXPECT_LE((f - g).lpNorm<Eigen::Infinity>(), apart + 2 * rounding);
 }
 
 TEST(Cluster, TrialsAreThoseOfOneProcess) {

@@ -22,6 +22,8 @@ struct ConjugateGradientsOptions {
   Index rank = 0;           ///< points that the preconditioner takes, <= n; 0: n/4 up to 2,000
   KernelStorage storage = KernelStorage::automatic;
   double lambda_min = 0;  ///< proved lower bound of the kernel's smallest eigenvalue; 0 = none
+  /// Who has the kernel of X; null: this process. The preconditioner is here in any case.
+  internal::KernelTiles* tiles = nullptr;
 };
 
 struct ConjugateGradientsSolution {

@@ -6,6 +6,10 @@
 /// Y, whoever found C: a theorem with all rounding counted (theory 5).
 namespace zeroloss {
 
+namespace internal {
+class KernelTiles;
+}
+
 /// Coefficients that are to be judged.
 struct GivenCoefficients {
   const RowMatrix& X;     ///< n x d, unit rows
@@ -18,6 +22,8 @@ struct GivenCoefficients {
   /// Z, n x c, near (K + ridge W^-1)^-1 times the residual of C, whoever found it: what f_hat is off, more or
   /// less, which makes the bound sharper. Null: nothing is known.
   const Matrix* correction = nullptr;
+  /// Who has the kernel of X; null: this process.
+  internal::KernelTiles* tiles = nullptr;
 };
 
 struct PredictorBound {

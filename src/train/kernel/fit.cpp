@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/even_choice.hpp"
 #include "network/prepare.hpp"
+#include "train/kernel/dealt_tiles.hpp"
 #include "train/optimizers/optimizers.hpp"
 #include "train/test_points.hpp"
 #include "train/unseen.hpp"
@@ -124,9 +125,11 @@ Solved by_factor(Choice& choice, const RowMatrix& X, const Matrix& Y, Progress& 
   return solved;
 }
 
-Solved by_conjugate_gradients(const Choice& choice, const RowMatrix& X, const Matrix& Y, Progress& progress) {
+Solved by_conjugate_gradients(const Choice& choice, const RowMatrix& X, const Matrix& Y, const Group& group,
+                              Progress& progress) {
   const Kernel kernel = sigma(activation(choice.activation));
-  ConjugateGradientsOptions options{.ridge = choice.ridge * kernel(1)};
+  const auto tiles = dealt_tiles(group, X, kernel);
+  ConjugateGradientsOptions options{.ridge = choice.ridge * kernel(1), .tiles = tiles.get()};
   options.lambda_min = lambda_min_for(choice, X, progress);
   ConjugateGradientsSolution found = solve_conjugate_gradients(X, kernel, {}, Y, options, progress);
   Solved solved{std::move(found.coefficients), {}, {}, {.solver = "cg", .steps = found.steps}};
@@ -188,7 +191,8 @@ void check_kernel_ridge(const CheckedOptions& o) {
               fmt::format("ridge must be a number >= 0, or auto; got \"{}\"", o.ridge));
 }
 
-FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progress& progress) {
+FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progress& progress,
+                     const Group& group) {
   const auto began = std::chrono::steady_clock::now();
   progress.stage("preparing the points");
   if (data.stored)
@@ -249,7 +253,7 @@ FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progres
   result.leave_one_out_error =
       left_out_error(some ? looked_at : set.points, some ? their_Y : Y, choice->solution.residuals);
   result.guessing_error = guessing_error(set.points);
-  Solved solved = by_steps ? by_conjugate_gradients(*choice, set.points.X, centred, progress)
+  Solved solved = by_steps ? by_conjugate_gradients(*choice, set.points.X, centred, group, progress)
                            : by_factor(*choice, set.points.X, centred, progress);
   solved.how.chosen_on = some ? looked_at.n() : data.n();
   KernelNetwork network{.activation = choice->activation,

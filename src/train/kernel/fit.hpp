@@ -7,6 +7,8 @@ namespace zeroloss::internal {
 /// Throws std::invalid_argument for options that are for networks with weights, and for a ridge that is none.
 void check_kernel_ridge(const CheckedOptions& options);
 
-FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progress& progress);
+/// Conjugate gradients have the kernel's tiles on all processes of the group.
+FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progress& progress,
+                     const Group& group = {});
 
 }  // namespace zeroloss::internal
