@@ -100,7 +100,7 @@ def main():
             said = json.loads(said)
             s = result["solution"]
             row = {"n": n, "steps": s["steps"], "residual": s["residual"], "within": s["error"],
-                   "wrong": said["error"], "decided": said["decided"], "fit s": fit_s, "fit processor s": fit_cpu,
+                   "wrong": said["error"], "decided": sum(said["decided"]), "fit s": fit_s, "fit processor s": fit_cpu,
                    "predict s": predict_s,
                    "predict processor s": predict_cpu, "peak GB": peak}  # fmt: skip
             model = tensors(out / "model.safetensors")

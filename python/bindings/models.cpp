@@ -33,9 +33,10 @@ void bind_models(nb::module_& m) {
       .def_ro("predicted", &Prediction::predicted, "Names of classes; empty unless classification.")
       .def_ro("labels", &Prediction::labels, "Of the points; empty unless classification with labels.")
       .def_ro("wrong", &Prediction::wrong, "Points whose label is another one.")
-      .def_ro(
-          "decided", &Prediction::decided,
-          "Classes that are proved to be those of the exact predictor which a kernel model is near, or None.")
+      .def_ro("decided", &Prediction::decided,
+              "Of each class whether it is proved to be that of the exact predictor which a kernel model is "
+              "near; "
+              "empty of others.")
       .def_ro("error", &Prediction::error, "Fraction wrong, or relative misfit; None without targets.");
 
   nb::class_<Model>(m, "Model", "A model of any kind, as far as its use goes.")

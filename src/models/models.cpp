@@ -35,7 +35,7 @@ Prediction answer(const Model& model, const Dataset& points, const Progress& pro
   if (model.decided) {
     auto [outputs, decided] = model.decided(points.X, progress);
     answer.outputs = std::move(outputs);
-    answer.decided = std::ranges::count(decided, true);
+    answer.decided = std::move(decided);
   } else {
     answer.outputs = model.outputs(points.X, progress);
   }

@@ -124,12 +124,12 @@ std::string remark(const Model& model, const Prediction& answer) {
 
 /// What is proved of a kernel model's classes.
 std::string decided_text(const Prediction& answer) {
-  if (!answer.decided) return "";
-  const Index m = answer.outputs.rows();
-  return *answer.decided == m && m == 1
+  if (answer.decided.empty()) return "";
+  const Index m = std::ssize(answer.decided), proved = std::ranges::count(answer.decided, true);
+  return proved == m && m == 1
              ? "the predicted class is that of the exact predictor, proved\n"
              : fmt::format("{} of {} predicted classes are those of the exact predictor, proved\n",
-                           with_commas(*answer.decided), with_commas(m));
+                           with_commas(proved), with_commas(m));
 }
 
 std::string csv_field(const std::string& text) {
@@ -184,7 +184,7 @@ std::string predict_json(const std::string& file, const Model& model, const Data
       {"remarks", remarks},
       {"largest_output", answer.outputs.size() > 0 ? Json(answer.outputs.cwiseAbs().maxCoeff()) : Json()},
       {"next", told(next)}};
-  if (answer.decided) json["decided"] = *answer.decided;
+  if (!answer.decided.empty()) json["decided"] = answer.decided;
   return json.dump(1);
 }
 
@@ -194,6 +194,7 @@ std::string predict_csv(const Model& model, const Dataset& data, const Predictio
   if (!data.ids.empty()) text += ",id";
   if (answer.error) text += numbers ? ",target" : ",label";
   if (model.task != Task::none) text += ",predicted";
+  if (!answer.decided.empty()) text += ",decided";
   if (!numbers)  // there the output is what is predicted
     for (Index k = 0; k < answer.outputs.cols(); ++k)
       text += answer.outputs.cols() == std::ssize(model.class_names)
@@ -207,6 +208,7 @@ std::string predict_csv(const Model& model, const Dataset& data, const Predictio
     if (answer.error)
       text += ',' + (numbers ? fmt::format("{}", data.y(i)) : csv_field(answer.labels[place]));
     if (!answer.predicted.empty()) text += ',' + csv_field(answer.predicted[place]);
+    if (!answer.decided.empty()) text += answer.decided[place] ? ",true" : ",false";
     for (const double output : answer.outputs.row(i)) text += fmt::format(",{}", output);
     text += '\n';
   }

@@ -6,6 +6,8 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <regex>
 #include <sstream>
 #include <thread>
@@ -198,7 +200,12 @@ TEST_F(FitCommand, KernelIsForPointsThatAreNotFitted) {
 
   const Json said = answer({"predict", path("run"), other});
   EXPECT_EQ(said["error"], result["test"]["error"]);
-  EXPECT_EQ(said["decided"], 60);
+  EXPECT_EQ(said["decided"], std::vector<bool>(60, true));
+  ASSERT_EQ(zeroloss({"predict", path("run"), other, "--out", path("said.csv")}).exit_code, 0);
+  std::ifstream file(path("said.csv"));
+  const std::string csv{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(csv.rfind("sample,label,predicted,decided,output_", 0), 0U) << csv;
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 61);
   EXPECT_EQ(result["solution"]["solver"], "exact");
   const Outcome by_steps = zeroloss(with(run, {"--solver", "cg", "--out", path("steps")}));
   ASSERT_EQ(by_steps.exit_code, 0) << by_steps.err;

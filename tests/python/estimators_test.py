@@ -262,6 +262,8 @@ def test_fit_with_kernel_is_the_estimator(load, tmp_path):
     if not regression:
         assert result.leave_one_out_error == ours.leave_one_out_error_
         assert result.guessing_error == pytest.approx(1 - np.bincount(y).max() / n, rel=2 * U)
+    decided = zeroloss.predict(result, new).decided
+    assert decided is None if regression else decided.shape == (len(new),) and decided.all()
     assert pickle.loads(pickle.dumps(network)).coefficients.tolist() == network.coefficients.tolist()
 
     network.export_onnx(tmp_path / "model.onnx")

@@ -99,9 +99,9 @@ struct Prediction {
   std::vector<std::string> labels{};     ///< of the points; empty unless classification with labels
   std::vector<Index> wrong{};            ///< points whose label is another one, ascending
   std::optional<double> error{};         ///< fraction wrong, or relative misfit; nothing without targets
-  /// Classes that are proved to be those of the exact predictor that a kernel model is near; nothing of
-  /// others.
-  std::optional<Index> decided{};
+  /// Of each class whether it is proved to be that of the exact predictor that a kernel model is near; empty
+  /// of others.
+  std::vector<bool> decided{};
 };
 
 /// Targets are compared with if there are any and the model has a task: classes by name, those of the data

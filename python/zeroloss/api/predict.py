@@ -35,6 +35,9 @@ class Prediction:
         As the network computes them, in double.
     predictions : array of n, or None
         Names of classes, or numbers; None for a network without a task, of data without targets that fit it.
+    decided : array of n, or None
+        Of each class whether it is proved to be that of the exact predictor which a kernel model is near; None of
+        other models.
     error : float or None
         Fraction wrong, or relative misfit; None without targets to compare with.
     records : array of n
@@ -45,6 +48,7 @@ class Prediction:
 
     outputs: npt.NDArray[np.float64]
     predictions: npt.NDArray[Any] | None
+    decided: npt.NDArray[np.bool_] | None
     error: float | None
     records: npt.NDArray[np.int64]
     notes: list[str]
@@ -149,7 +153,8 @@ def predict(
     said = asked.predict(source)
     records = np.asarray(source.records, np.int64)
     if asked.task == "none":
-        return Prediction(said.outputs, None, None, records, asked.notes)
+        return Prediction(said.outputs, None, None, None, records, asked.notes)
     numbers = asked.task == "regression"
     predictions = said.outputs[:, 0] if numbers else np.asarray(said.predicted)
-    return Prediction(said.outputs, predictions, said.error, records, asked.notes)
+    decided = np.asarray(said.decided, np.bool_) if said.decided else None
+    return Prediction(said.outputs, predictions, decided, said.error, records, asked.notes)
