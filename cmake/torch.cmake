@@ -19,7 +19,8 @@ if(Torch_FOUND)
   if(NOT ZEROLOSS_TORCH_ONLY)
     list(APPEND torch_sources
       src/torch/descent_batch.cpp src/torch/descents.cpp src/torch/engine.cpp src/torch/entries.cpp src/torch/matrix.cpp
-      src/torch/activations.cpp src/torch/graphs.cpp src/torch/pairs.cpp src/torch/probe.cpp src/torch/tail.cpp src/torch/tangent_steps.cpp)
+      src/torch/activations.cpp src/torch/graphs.cpp src/torch/pairs.cpp src/torch/panels.cpp src/torch/probe.cpp
+      src/torch/tail.cpp src/torch/tangent_matrix.cpp src/torch/tangent_steps.cpp)
   endif()
   # Only headers of the gloo inside this LibTorch will do.
   find_path(ZEROLOSS_GLOO_INCLUDE gloo/context.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)

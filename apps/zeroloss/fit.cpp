@@ -52,6 +52,11 @@ void run_fit(const FitArguments& options, Session& session) {
     throw std::invalid_argument("--resume needs --out: the run to go on with");
   if (settings.polish && options.out.empty())
     throw std::invalid_argument("--polish needs --out: where to write that network");
+  if (settings.optimizer == "kernel" && std::ranges::count(options.require, "certified") > 0)
+    throw std::invalid_argument(
+        "--require certified: a certificate is of weights, and the network of kernel is infinitely wide; "
+        "leave "
+        "it out, or take another --optimizer");
   const auto finished = settings.resume ? finished_run(options.out) : std::nullopt;
   const auto engine = finished ? nullptr : session.tangents(session, options.device);
   auto progress = session.progress();

@@ -59,7 +59,7 @@ KernelStorage storage_of(const ConjugateGradientsOptions& o, Index n) {
   return n <= kMostFloat32 ? KernelStorage::float32 : KernelStorage::tiles;
 }
 
-/// P = F F^T + T, F F^T Nystrom's approximation of K from an even choice of the points and T diagonal: the
+/// P = F F^T + T, F F^T Nystrom's approximation of K from a choice of the points and T diagonal: the
 /// ridge of each point, and what the approximation leaves of K's diagonal in the mean. P^-1 by Woodbury, with
 /// G = F^T T^-1/2: T^-1/2 (I - G^T (I + G G^T)^-1 G) T^-1/2.
 class NystromPreconditioner {
@@ -67,7 +67,7 @@ class NystromPreconditioner {
   NystromPreconditioner(const RowMatrix& X, const Kernel& kernel, const Vector& ridges, Index rank,
                         Progress& progress)
       : n_(X.rows()), rank_(rank) {
-    const std::vector<Index> some = even_choice(n_, rank);
+    const std::vector<Index> some = drawn_choice(n_, rank);
     const RowMatrix Z = X(some, Eigen::all);
     Progress silent = progress.silent();
     G_ = cross_gram(X, Z, kernel, silent);

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <vector>
 
 #include "zeroloss/kernel/spectrum.hpp"
 
@@ -8,6 +9,10 @@ namespace zeroloss::internal {
 
 /// Whether float32 sees lambda_min, as far as every fourth point says.
 bool seen_in_single(SinglePrecision* single, Index n, const Kernel& kernel, Progress& progress);
+
+/// Whether no two of the closest pairs hold lambda_min below `least`: it is at most K_ii - |K_ij| of any two
+/// points, on the vector (1, -1)/sqrt(2) or (1, 1)/sqrt(2).
+bool closest_above(const std::vector<Pair>& closest, const Kernel& kernel, double least);
 
 /// What float32's rounding would hide: lambda_min below it.
 double least_seen_in_single(Index n, const Kernel& kernel);

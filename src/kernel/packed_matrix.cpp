@@ -5,10 +5,12 @@
 
 #include "base/parallel_for.hpp"
 #include "kernel/entry_run.hpp"
+#include "kernel/lowest.hpp"
 #include "kernel/residual.hpp"
 #include "linalg/lapack.hpp"
 #include "linalg/parallel.hpp"
 #include "zeroloss/base/blas.hpp"
+#include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/threads.hpp"
 #include "zeroloss/kernel/kernel_matrix.hpp"
@@ -23,13 +25,16 @@ namespace {
 // it.
 constexpr Index kSingle = 2048;
 
-// lambda_min <= K_ii - |K_ij| of any two points, on the vector (1, -1)/sqrt(2) or (1, 1)/sqrt(2).
-bool closest_above(const std::vector<Pair>& closest, const Kernel& kernel, double least) {
+}  // namespace
+
+bool internal::closest_above(const std::vector<Pair>& closest, const Kernel& kernel, double least) {
   return std::all_of(closest.begin(), closest.end(), [&](const Pair& pair) {
     const double cosine = 1 - pair.distance * pair.distance / 2;
     return std::abs(kernel(1)) - std::abs(kernel(pair.antipodal ? -cosine : cosine)) > least;
   });
 }
+
+namespace {
 
 bool factor_floats(Packed<float>& K, Progress& progress) {
   const auto n = static_cast<double>(K.n());
@@ -97,16 +102,25 @@ bool PackedMatrix::factor_single(const Kernel& kernel, double least, Progress& p
   }
 }
 
-bool PackedMatrix::round_and_factor(const Kernel& kernel, double least, Progress& progress) {
-  if (!closest_above(seen_.closest, kernel, least)) return false;
+bool PackedMatrix::round_and_factor(Progress& progress) {
   rounded_.emplace(Packed<float>::rounded(std::move(work_.K)));
-  single_.emplace(rounded_->copy());
+  try {
+    single_.emplace(rounded_->copy());
+  } catch (const ResourceError&) {  // pages are given back, addresses are not
+    return false;
+  }
   return factor_floats(*single_, progress);
 }
 
 Matrix PackedMatrix::solve_refined(const Matrix& V) {
-  const Matrix found = solve_single(V);
-  return found + solve_single(V - zeroloss::product(*rounded_, found));
+  constexpr Index kAtOnce = 16;  // columns: a product takes sixteen times their memory
+  Matrix found = solve_single(V);
+  for (Index j = 0; j < V.cols(); j += kAtOnce) {
+    const Index count = std::min(kAtOnce, V.cols() - j);
+    const Matrix some = found.middleCols(j, count);
+    found.middleCols(j, count) += solve_single(V.middleCols(j, count) - zeroloss::product(*rounded_, some));
+  }
+  return found;
 }
 
 Vector PackedMatrix::inverse_diagonal_single(Progress& progress) {

@@ -18,7 +18,7 @@
 namespace zeroloss::internal {
 namespace {
 
-constexpr Index kBetweenReports = 4;  // tiles of a group
+constexpr std::size_t kBetweenReports = 4;  // tiles of a group
 
 Index sides(Index n) { return (n + kTile - 1) / kTile; }
 
@@ -112,7 +112,11 @@ void for_each_tile(const RowMatrix& X, const Kernel& kernel, const std::vector<I
           for (std::size_t t = begin; t < std::min(begin + kBetweenReports, of_group.size()); ++t)
             visit(former, static_cast<std::size_t>(k), of_group[t].first, of_group[t].second);
         });
-    progress.advance(static_cast<double>(kBetweenReports * groups.size()));
+    double done = 0;
+    for (const auto& of_group : places)
+      done += static_cast<double>(std::min(of_group.size(), begin + kBetweenReports) -
+                                  std::min(of_group.size(), begin));
+    progress.advance(done);
   }
   progress.finish();
 }

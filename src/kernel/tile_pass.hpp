@@ -36,7 +36,7 @@ struct GroupSum {
 
 /// Those of some groups, in their order. X: n x d, rows of unit length; V: n x c. Each entry of a product is
 /// a sum in a tree whose branches have at most tile_pass_additions(n) nodes. n^2 (d/2 + 25 + c) multiply-adds
-/// for all groups; 8 n c doubles a group and 2 MB a thread. Throws ResourceError, Interrupted.
+/// for all groups; n c doubles a group and 2 MB a thread. Throws ResourceError, Interrupted.
 std::vector<GroupSum> group_sums(const RowMatrix& X, const Kernel& kernel, const Matrix& V,
                                  const std::vector<Index>& groups, Progress& progress);
 

@@ -139,14 +139,27 @@ std::string start_text(const FitOptions& o) {
 std::string facts(const Dataset& data, const FitOptions& o, const FitResult& r) {
   Facts fact(26);
   if (r.kernel) {
-    fact("network", fmt::format("{}, infinitely wide, as a sum of kernels at {}", r.kernel->activation,
-                                count(r.kernel->n(), "point", "points")));
-    fact("ridge", fmt::format("{:.3g} of the kernel's diagonal{}", r.kernel->ridge,
-                              o.ridge != "auto" ? ""
-                              : r.solution && r.solution->chosen_on < r.n
-                                  ? fmt::format(", chosen by leave-one-out on {} of the points",
-                                                with_commas(r.solution->chosen_on))
-                                  : ", chosen by leave-one-out"));
+    const Index looked = r.solution ? r.solution->activation_chosen_on : 0;
+    fact("network",
+         fmt::format("{}{}, infinitely wide, as a sum of kernels at {}", r.kernel->activation,
+                     looked == 0 ? ""
+                     : looked == r.n
+                         ? " (chosen by leave-one-out)"
+                         : fmt::format(" (chosen by leave-one-out on {} of the points; `activation` "
+                                       "takes another)",
+                                       with_commas(looked)),
+                     count(r.kernel->n(), "point", "points")));
+    fact("ridge",
+         fmt::format("{:.3g} of the kernel's diagonal{}{}", r.kernel->ridge,
+                     o.ridge != "auto" ? ""
+                     : r.solution && r.solution->chosen_on < r.n
+                         ? fmt::format(", chosen by leave-one-out on {} of the points",
+                                       with_commas(r.solution->chosen_on))
+                         : ", chosen by leave-one-out",
+                     r.solution && r.solution->ridge_at_end
+                         ? r.kernel->ridge < 1 ? ", the least that was tried (`ridge` takes others)"
+                                               : ", the largest that was tried (`ridge` takes others)"
+                         : ""));
     if (r.solution) {
       const KernelSolution& s = *r.solution;
       fact("solved", s.solver == "cg" ? fmt::format("{} of conjugate gradients, residual {} of the targets",

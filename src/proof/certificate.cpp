@@ -135,7 +135,7 @@ std::string impossible(const TwoLayer& network, const Activation& activation, co
 // Descent that changes no sign; fills in the certificate if it holds. K, with an error, is J J^T of S, J is
 // within at_W of that, and `solved` is about K^-1 r.
 struct TangentKernel {
-  const MatrixAndFactor& K;
+  const TangentMatrix& K;
   const Vector& solved;
   double error = 0, top = 0, at_W = 0;  // top >= ||J of S||
 };
@@ -162,11 +162,10 @@ bool descend_in_cell(const TwoLayer& network, const CertifiedPoints& points, con
 void descend(const TwoLayer& network, const Activation& activation, const CertifiedPoints& points,
              const Evaluation& e, Certificate& c, Progress& progress) {
   const CertifiedPoints::Size& size = points.size(progress);
-  Matrix lower(e.S.rows(), e.S.rows() + 1);
-  points.tangent_gram(e.S, lower);
-  const double error = jacobian_gram_error(lower, network.v.size(), points.X().cols(), size.longest,
+  const std::unique_ptr<TangentMatrix> matrix = points.tangent_matrix(e.S);
+  TangentMatrix& K = *matrix;
+  const double error = jacobian_gram_error(K.diagonal(), network.v.size(), points.X().cols(), size.longest,
                                            e.S.lpNorm<Eigen::Infinity>(), points.row_error());
-  MatrixAndFactor K(std::move(lower));
   Vector solved = e.residual;
   const auto lowest = lowest_eigenvalue(K, error, solved, progress);
   if (!(lowest.bound > 0)) {
@@ -239,7 +238,8 @@ Certificate descent(const TwoLayer& network, const Activation& activation, const
   check_sizes(network, equations.X, equations.y, equations.counts);
   const auto n = static_cast<double>(equations.X.rows()), m = static_cast<double>(network.v.size());
   require_memory(
-      certificate_bytes(equations.X.rows(), equations.X.cols(), network.v.size()) + points.bytes_to_keep(),
+      certificate_bytes(equations.X.rows(), equations.X.cols(), network.v.size(), points.engine()) +
+          points.bytes_to_keep(),
       "the certificate", "use fewer points or hidden units");
   progress.stage("certificate");
   const Threads threads(n * n * m);
@@ -259,11 +259,11 @@ Certificate descent(const TwoLayer& network, const Activation& activation, const
 
 }  // namespace
 
-// J J^T and a factor, X once more; Z and S; and what of Z is within reach of a sign change, in vectors that
-// grow to twice of it, in all and in the parts that it is gathered from.
-double internal::certificate_bytes(Index n, Index d, Index m) {
+// J J^T and a factor, unless a device has them; X once more; Z and S; and what of Z is within reach of a sign
+// change, in vectors that grow to twice of it, in all and in the parts that it is gathered from.
+double internal::certificate_bytes(Index n, Index d, Index m, const TangentEngine* engine) {
   const auto N = static_cast<double>(n), D = static_cast<double>(d), M = static_cast<double>(m);
-  return 8 * N * (N + 1) + 8 * N * D + 16 * N * M + 32 * N * M;
+  return (engine == nullptr ? 8 * N * (N + 1) : 0) + 8 * N * D + 16 * N * M + 32 * N * M;
 }
 
 Certificate internal::certify_descent(const TwoLayer& network, const Activation& activation,

@@ -11,7 +11,7 @@ CertifiedOutput certify_output(const TwoLayer& network, const Activation& activa
 
 /// What certify_descent takes beside its arguments and what the points keep; certify_output as much, until
 /// existence asks for its own.
-double certificate_bytes(Index n, Index d, Index m);
+double certificate_bytes(Index n, Index d, Index m, const TangentEngine* engine = nullptr);
 
 Certificate certify_descent(const TwoLayer& network, const Activation& activation,
                             const CertifiedPoints& points, const Vector& y, Progress& progress);

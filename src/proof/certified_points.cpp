@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "linalg/tiled.hpp"
+#include "proof/tangent_matrix.hpp"
 
 // Proven bounds are computed here: compiled with IEEE rules, never with -ffast-math.
 namespace zeroloss::internal {
@@ -29,11 +30,13 @@ double norm_bound(const RowMatrix& A, double row_error, const Matrix& G, Progres
 }  // namespace
 
 // Roots of counts are rounded, and so are products with them.
-CertifiedPoints::CertifiedPoints(const RowMatrix& X, const Vector& counts, double row_error)
+CertifiedPoints::CertifiedPoints(const RowMatrix& X, const Vector& counts, double row_error,
+                                 const TangentEngine* engine)
     : points_(X),
       counts_(counts),
       points_error_(row_error),
-      row_error_(counts.size() > 0 ? row_error + 2.01 * u : row_error) {}
+      row_error_(counts.size() > 0 ? row_error + 2.01 * u : row_error),
+      engine_(engine) {}
 
 const CertifiedPoints::Size& CertifiedPoints::size(Progress& progress) const {
   const std::lock_guard lock(mutex_);
@@ -43,18 +46,24 @@ const CertifiedPoints::Size& CertifiedPoints::size(Progress& progress) const {
     weighted_.array().colwise() *= counts_.array().sqrt();
   }
   Matrix G;
-  if (keeps_gram()) point_gram(weighted(), G);
+  if (points_.rows() <= points_.cols()) point_gram(weighted(), G);
   size_.longest = row_lengths(weighted()).maxCoeff() * (1 + 2 * row_error_) * (1 + kRound);
   size_.norm = norm_bound(weighted(), row_error_, G, progress);
-  gram_ = std::move(G);
+  if (keeps_gram()) gram_ = std::move(G);
   sized_ = true;
   return size_;
 }
 
-void CertifiedPoints::tangent_gram(const Matrix& S, Matrix& K) const {
-  if (keeps_gram()) return internal::tangent_gram(S, gram_, K);
-  tiled::product_with_transpose(S, K);
-  tiled::multiply_by_product_with_transpose(Matrix(weighted()), K);
+std::unique_ptr<TangentMatrix> CertifiedPoints::tangent_matrix(const Matrix& S) const {
+  if (engine_ != nullptr) return engine_->matrix(S, weighted());
+  Matrix K(S.rows(), S.rows() + 1);  // the factor's place beside it
+  if (keeps_gram()) {
+    tangent_gram(S, gram_, K);
+  } else {
+    tiled::product_with_transpose(S, K);
+    tiled::multiply_by_product_with_transpose(Matrix(weighted()), K);
+  }
+  return std::make_unique<TangentMatrixHere>(std::move(K));
 }
 
 const Matrix& CertifiedPoints::gram_without_counts(Matrix& scratch) const {
@@ -66,7 +75,8 @@ const Matrix& CertifiedPoints::gram_without_counts(Matrix& scratch) const {
 double CertifiedPoints::bytes_to_keep() const {
   const std::lock_guard lock(mutex_);
   const auto n = static_cast<double>(points_.rows()), d = static_cast<double>(points_.cols());
-  return sized_ ? 0 : 8 * ((keeps_gram() ? n * n : 0) + (counts_.size() > 0 ? n * d : 0));
+  const double squares = keeps_gram() ? 1 : engine_ != nullptr && n <= d ? 2 : 0;  // G, and its factor
+  return sized_ ? 0 : 8 * (squares * n * n + (counts_.size() > 0 ? n * d : 0));
 }
 
 }  // namespace zeroloss::internal

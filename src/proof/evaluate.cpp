@@ -178,11 +178,11 @@ double gram_error(const Vector& diagonal, double terms, double lost) {
 }
 
 // G's rows within row_error move an entry of G by at most (2 row_error + row_error^2) ||x_i|| ||x_j||.
-double jacobian_gram_error(const Matrix& computed, Index m, Index d, double longest, double steepest,
+double jacobian_gram_error(const Vector& diagonal, Index m, Index d, double longest, double steepest,
                            double row_error) {
   const auto mm = static_cast<double>(m), dd = static_cast<double>(d);
   const double lost = 4 * kTiny * (mm * longest * longest + dd * (mm * steepest + 1) * steepest + dd + 1);
-  return gram_error(computed, mm + dd + 1 + roundings(2.1 * row_error), lost);
+  return gram_error(diagonal, mm + dd + 1 + roundings(2.1 * row_error), lost);
 }
 
 namespace {
@@ -209,9 +209,10 @@ void shifted(const Matrix& K, double sign, double s, Matrix& work) {
   }
 }
 
-// factor(s): Cholesky of fl(s I - K).
+// factor(s): Cholesky of fl(s I - K); residual(): as of ByFactors.
 EigenvalueBound highest(Index side, double trace, double error, const Operator& multiply,
-                        const std::function<bool(double s)>& factor) {
+                        const std::function<bool(double s)>& factor,
+                        const std::function<std::optional<double>()>& residual = {}) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const auto n = static_cast<double>(side);
   EigenvalueBound result;
@@ -221,7 +222,8 @@ EigenvalueBound highest(Index side, double trace, double error, const Operator& 
   for (double gap = kGap; gap < 1e3; gap *= 4) {
     const double s = result.computed * (1 + gap) + error;
     if (!factor(s)) continue;
-    result.loss = (cholesky_loss(n, n * s, s) + error) * (1 + 4 * u);
+    const auto found = residual ? residual() : std::nullopt;
+    result.loss = ((found ? *found : cholesky_loss(n, n * s, s)) + error) * (1 + 4 * u);
     result.bound = (s + result.loss) * (1 + 4 * u);
     return result;
   }
@@ -239,10 +241,12 @@ EigenvalueBound lowest_eigenvalue(const ByFactors& K, double error) {
   if (!K.factor(0)) return result;
   result.computed = std::max(0.0, 1 / largest(K.solve, K.n));
   for (double gap = std::max(kGap * result.computed, result.loss / 10);; gap *= 2) {
-    const double s = result.computed - gap, proven = (s - result.loss) * (1 - 4 * u);
-    if (!(proven > 0)) return result;
+    const double s = result.computed - gap;
+    if (!((s - result.loss) * (1 - 4 * u) > 0)) return result;
     if (!K.factor(s)) continue;
-    result.bound = proven;
+    if (const auto found = K.residual ? K.residual() : std::nullopt)
+      result.loss = (*found + error) * (1 + 4 * u);
+    if (const double proven = (s - result.loss) * (1 - 4 * u); proven > 0) result.bound = proven;
     return result;
   }
 }
@@ -261,7 +265,7 @@ EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, P
   return lowest_eigenvalue({K.rows(), K.diagonal().sum(), factor, solve}, error);
 }
 
-EigenvalueBound lowest_eigenvalue(MatrixAndFactor& K, double error, Vector& c, Progress& progress) {
+EigenvalueBound lowest_eigenvalue(TangentMatrix& K, double error, Vector& c, Progress& progress) {
   const auto factor = [&](double s) {
     if (!K.factor(1, s, progress)) return false;
     if (s == 0) c = K.solve(c);
@@ -271,7 +275,9 @@ EigenvalueBound lowest_eigenvalue(MatrixAndFactor& K, double error, Vector& c, P
     progress.check();
     return K.solve(V);
   };
-  return lowest_eigenvalue({K.n(), K.diagonal().sum(), factor, solve}, error);
+  const Vector diagonal = K.diagonal();
+  return lowest_eigenvalue(
+      {diagonal.size(), diagonal.sum(), factor, solve, [&] { return K.residual(progress); }}, error);
 }
 
 EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress) {
@@ -286,13 +292,15 @@ EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, 
   return highest(K.rows(), K.diagonal().sum(), error, multiply, factor);
 }
 
-EigenvalueBound highest_eigenvalue(MatrixAndFactor& K, double error, Progress& progress) {
+EigenvalueBound highest_eigenvalue(TangentMatrix& K, double error, Progress& progress) {
   const auto multiply = [&](const Matrix& V) {
     progress.check();
     return K.product(V);
   };
   const auto factor = [&](double s) { return K.factor(-1, s, progress); };
-  return highest(K.n(), K.diagonal().sum(), error, multiply, factor);
+  const Vector diagonal = K.diagonal();
+  return highest(diagonal.size(), diagonal.sum(), error, multiply, factor,
+                 [&] { return K.residual(progress); });
 }
 
 double spectral_norm(const RowMatrix& A, Progress& progress) {

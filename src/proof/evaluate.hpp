@@ -2,12 +2,13 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
-#include "linalg/matrix_and_factor.hpp"
 #include "linalg/rounding.hpp"
 #include "zeroloss/base/progress.hpp"
 #include "zeroloss/kernel/activation.hpp"
 #include "zeroloss/network/network.hpp"
+#include "zeroloss/network/tangent_steps.hpp"
 #include "zeroloss/proof/certificate.hpp"
 
 /// One two-layer network on given points, evaluated with bounds of what rounding may have changed. Bits do
@@ -96,7 +97,7 @@ double gram_error(const Vector& diagonal, double terms, double lost);
 /// The same for a Jacobian's Gram matrix (S S^T) o G, m + d + 1 roundings an entry; rows of X are at most
 /// `longest` and within row_error of the points, entries of S at most `steepest`. It also covers further rows
 /// "x_i on neuron j".
-double jacobian_gram_error(const Matrix& computed, Index m, Index d, double longest, double steepest,
+double jacobian_gram_error(const Vector& diagonal, Index m, Index d, double longest, double steepest,
                            double row_error);
 
 struct EigenvalueBound {
@@ -109,7 +110,7 @@ struct EigenvalueBound {
 /// Two Cholesky factorisations, a few more where rounding dominates.
 EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
 /// The same; where K has a computed factor at all, c becomes K^-1 c on the way.
-EigenvalueBound lowest_eigenvalue(MatrixAndFactor& K, double error, Vector& c, Progress& progress);
+EigenvalueBound lowest_eigenvalue(TangentMatrix& K, double error, Vector& c, Progress& progress);
 
 /// A symmetric K, n x n with this trace, by the factors of K - s I, whoever stores them.
 struct ByFactors {
@@ -117,12 +118,14 @@ struct ByFactors {
   double trace = 0;
   std::function<bool(double s)> factor;          ///< Cholesky, of fl(K - s I); false: a pivot is not positive
   std::function<Matrix(const Matrix& V)> solve;  ///< by the last one
+  /// What the last one is wrong by, ||K - s I - L L^T||; empty, or none: what Cholesky's may be.
+  std::function<std::optional<double>()> residual = {};
 };
 EigenvalueBound lowest_eigenvalue(const ByFactors& K, double error);
 
 /// lambda_max <= bound; infinite if K is far out of scale. One Cholesky factorisation, rarely two.
 EigenvalueBound highest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
-EigenvalueBound highest_eigenvalue(MatrixAndFactor& K, double error, Progress& progress);
+EigenvalueBound highest_eigenvalue(TangentMatrix& K, double error, Progress& progress);
 
 /// ||A|| and more: by highest_eigenvalue of A A^T or A^T A, whichever is smaller; the Frobenius norm where
 /// that is smaller or the eigenvalue is not proved.

@@ -245,7 +245,8 @@ Existence relu_existence(const TwoLayer& network, const CertifiedPoints& points,
     room = reach(at.z, v, 0, state);
     if (room.changed > 0) continue;
 
-    const double error = jacobian_gram_error(M, v.size(), d, z.row.maxCoeff(), steepest, equations.row_error);
+    const double error =
+        jacobian_gram_error(M.diagonal(), v.size(), d, z.row.maxCoeff(), steepest, equations.row_error);
     const auto lowest = lowest_eigenvalue(M, error, L, progress);
     if (!(lowest.bound > 0)) {
       result.reason = fmt::format(

@@ -48,10 +48,10 @@ Reach reach_of_any(double norm, double lambda) {
   return {norm / lambda * kFew, norm / std::sqrt(lambda) * kFew};
 }
 
-Reach reach(const Evaluation& e, const MatrixAndFactor& K, const Vector& c, double error, double lambda) {
+Reach reach(const Evaluation& e, const TangentMatrix& K, const Vector& c, double error, double lambda) {
   const Reach any = reach_of_any(e.misfit, lambda);
   // r = J J^T c + rest, where |K_ij| <= sqrt(K_ii K_jj) and so || |K| ||_F <= trace(K).
-  const auto n = static_cast<double>(K.n());
+  const auto n = static_cast<double>(c.size());
   const double size = length(c), misfit = length(e.residual);
   const double rounding = gamma_of(n + 4) * (K.diagonal().sum() * kUp * size + misfit) + 4 * n * n * kTiny;
   const double rest = (length(e.residual - K.product(c)) + rounding + error * size + e.residual_error) * kFew;

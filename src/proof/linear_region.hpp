@@ -20,7 +20,7 @@ Reach reach_of_any(double norm, double lambda);
 
 /// For the residual at hand: ||K^-1 r|| and (r^T K^-1 r)^1/2 themselves where they are known better. `error`
 /// >= ||K - J J^T|| for the stored K; `c` is about K^-1 r: what it is off by is counted.
-Reach reach(const Evaluation& e, const MatrixAndFactor& K, const Vector& c, double error, double lambda);
+Reach reach(const Evaluation& e, const TangentMatrix& K, const Vector& c, double error, double lambda);
 
 /// For each reach the least |z_ij| over the most that it can move, over neurons with an output weight;
 /// rounded down. Above 1 no sign changes; 0 where one is uncertain. n^2 (m + d) multiply-adds in float32, n

@@ -16,6 +16,7 @@
 #include "linalg/decompositions.hpp"
 #include "network/stored.hpp"
 #include "theory/theorems.hpp"
+#include "zeroloss/base/blas.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/random.hpp"
@@ -297,7 +298,7 @@ SpectralMeasure every_eigenvalue(const Question& q, const Kernel& features, cons
 Operator weighed(const Operator& apply, const Vector& root) {
   if (root.size() == 0) return apply;
   return
-      [&apply, &root](const Matrix& V) -> Matrix { return root.asDiagonal() * apply(root.asDiagonal() * V); };
+      [apply, &root](const Matrix& V) -> Matrix { return root.asDiagonal() * apply(root.asDiagonal() * V); };
 }
 
 // What the kernel's inverse says.
@@ -317,16 +318,46 @@ struct AskedOfTheInverse {
   bool diagonal;
 };
 
-constexpr double kSameDigits = 2.5e-4;  // a twentieth of half a unit in the third digit of a number
+// Entries of the inverse's diagonal agree to this, relatively, as far as they are compared: a twentieth of
+// half a unit in the third digit of 1.00.
+constexpr double kSameDigits = 2.5e-4;
+
+// Columns e_i, of these samples.
+Matrix unit_columns(Index n, const std::vector<Index>& samples) {
+  Matrix units = Matrix::Zero(n, std::ssize(samples));
+  for (Index c = 0; c < units.cols(); ++c) units(samples[static_cast<std::size_t>(c)], c) = 1;
+  return units;
+}
+
+// Whether entries of the inverse's diagonal have the digits in float32, as far as points say that lie close
+// together: before more than its factor is computed.
+bool digits_seen(SinglePrecision& single, const std::vector<Pair>& closest, Index n) {
+  std::vector<Index> ends;
+  for (const Pair& pair : closest)
+    if (ends.size() + 2 <= kCompared) ends.insert(ends.end(), {pair.i, pair.j});
+  if (ends.empty()) return true;
+  const Matrix units = unit_columns(n, ends);
+  const Matrix rough = single.solve_single(units), fine = single.solve_refined(units);
+  for (Index c = 0; c < units.cols(); ++c) {
+    const Index i = ends[static_cast<std::size_t>(c)];
+    if (!(std::abs(rough(i, c) - fine(i, c)) <= kSameDigits * fine(i, c))) return false;
+  }
+  return true;
+}
 
 // The same by way of float32, where that sees lambda_min and the digits that are printed: half the time.
 // Nothing otherwise, with the kernel as it was formed.
 std::optional<OfTheInverse> inverse_in_single(KernelMatrix& work, const Question& q,
                                               const AskedOfTheInverse& asked, Progress& progress) {
+  const SerialBlas serial;  // as lambda_min() has it
   SinglePrecision* const single = work.single();
-  if (q.hopeless || asked.start.cols() == 0 || !seen_in_single(single, work.n(), q.kernel, progress))
+  const std::vector<Pair>& closest = work.seen().closest;
+  // Numbers that are predicted for outliers have less digits than their targets.
+  if (q.hopeless || q.points.task != Task::classification || asked.start.cols() == 0 ||
+      !closest_above(closest, q.kernel, least_seen_in_single(work.n(), q.kernel)) ||
+      !seen_in_single(single, work.n(), q.kernel, progress))
     return {};
-  if (!single->round_and_factor(q.kernel, least_seen_in_single(work.n(), q.kernel), progress)) {
+  if (!single->round_and_factor(progress) || !digits_seen(*single, closest, work.n())) {
     work.form(q.kernel, 0, progress);
     return {};
   }
@@ -349,8 +380,7 @@ std::optional<OfTheInverse> inverse_in_single(KernelMatrix& work, const Question
   // Entries of the diagonal where they are least certain: of samples that hold lambda_min down most. With x =
   // K^-1 e_i, more or less, the entry is x_i + x^T (e_i - K x) to second order.
   const std::vector<Index> worst = largest_entries(space.col(0), kCompared);
-  Matrix units = Matrix::Zero(work.n(), std::ssize(worst));
-  for (Index c = 0; c < units.cols(); ++c) units(worst[static_cast<std::size_t>(c)], c) = 1;
+  const Matrix units = unit_columns(work.n(), worst);
   const Matrix x = single->solve_single(units);
   work.form(q.kernel, 0, progress);
   const Vector correction = (units - work.product(x)).cwiseProduct(x).colwise().sum().transpose();

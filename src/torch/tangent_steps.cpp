@@ -11,6 +11,8 @@
 #include "torch/activations.hpp"
 #include "torch/device.hpp"
 #include "torch/guarded.hpp"
+#include "torch/panels.hpp"
+#include "torch/tangent_matrix.hpp"
 
 namespace zeroloss {
 using namespace internal;
@@ -30,14 +32,18 @@ class TorchSteps final : public TangentSteps {
              const torch::Device& device)
       : phi_(torch_activation(activation)), device_(device) {
     const double n = size_of(X.rows()), d = size_of(X.cols()), m = size_of(start.W.rows());
-    require_bytes(8 * (3 * n * n + 8 * n * m + 5 * m * d + n * d), device,
-                  fmt::format("gauss_newton with {} points and width {}", X.rows(), start.W.rows()),
+    const Index width = TorchPanels::width_on(device);
+    require_bytes(2 * TorchPanels::bytes(X.rows(), width) + form_tangent_bytes(X.rows(), width) +
+                      8 * (8 * n * m + 5 * m * d + n * d) +
+                      tangent_matrix_bytes(X.rows(), X.cols(), start.W.rows(), width),
+                  device, fmt::format("gauss_newton with {} points and width {}", X.rows(), start.W.rows()),
                   kNarrower);
     on_device([&] {
       X_ = to_device(X);
       W0_ = to_device(start.W);
       v_ = to_device(start.v).squeeze(1);
-      G_ = at::mm(X_, X_.t());
+      K_.emplace(X.rows(), width, device_);
+      L_.emplace(X.rows(), width, device_);
       W_ = W0_.clone();
       Z0_ = at::mm(X_, W0_.t()).ge(0);
     });
@@ -55,29 +61,26 @@ class TorchSteps final : public TangentSteps {
 
   // K = (S S^T) o G with S = phi'(Z) diag(v).
   double form() override {
-    for (torch::Tensor* old : {&slopes_, &K_, &here_, &Z_here_}) old->reset();
+    for (torch::Tensor* old : {&slopes_, &here_, &Z_here_}) old->reset();
     return on_device([&] {
       slopes_ = phi_.dphi(Z_);
-      const torch::Tensor S = slopes_ * v_;
-      K_ = at::mm(S, S.t()).mul_(G_);
+      form_tangent(*K_, slopes_ * v_, X_, false);
       here_ = W_;
       Z_here_ = Z_;
       f_here_ = f_;
-      const torch::Tensor diagonal = K_.diagonal();
-      return diagonal.isfinite().all().item<bool>() ? diagonal.max().item<double>() : std::nan("");
+      const Vector diagonal = K_->diagonal();
+      return diagonal.allFinite() ? diagonal.maxCoeff() : std::nan("");
     });
   }
 
   std::optional<Vector> solve(double mu, const Vector& r, Progress& progress) override {
     progress.check();
     return on_device([&]() -> std::optional<Vector> {
-      const torch::Tensor diagonal = K_.diagonal().clone();
-      K_.diagonal().add_(mu);
-      const auto [L, info] = at::linalg_cholesky_ex(K_);
-      K_.diagonal().copy_(diagonal);
-      if (info.item<std::int64_t>() != 0 || !L.diagonal().sum().isfinite().item<bool>()) return {};
-      const torch::Tensor half = at::linalg_solve_triangular(L, to_device(r), /*upper=*/false);
-      return Vector(to_host(at::linalg_solve_triangular(L.t(), half, /*upper=*/true)).col(0));
+      L_->copy(*K_);
+      L_->shift_diagonal(mu);
+      Progress silent = progress.silent();  // what is reported are steps
+      if (!L_->factor(silent)) return {};
+      return Vector(L_->solve(r));
     });
   }
 
@@ -131,9 +134,10 @@ class TorchSteps final : public TangentSteps {
 
   const TorchActivation phi_;
   const torch::Device device_;
-  torch::Tensor X_, G_, v_, W0_, Z0_;         // n x d, n x n, m, m x d; n x m, where Z >= 0 at the start
-  torch::Tensor W_, Z_;                       // m x d, n x m
-  torch::Tensor here_, Z_here_, slopes_, K_;  // of form(): W, Z, phi'(Z), n x n
+  torch::Tensor X_, v_, W0_, Z0_;         // n x d, m, m x d; n x m, where Z >= 0 at the start
+  torch::Tensor W_, Z_;                   // m x d, n x m
+  torch::Tensor here_, Z_here_, slopes_;  // of form(): W, Z, phi'(Z)
+  std::optional<TorchPanels> K_, L_;      // of form(), and the last factor
   Vector f_, f_here_;
 };
 
@@ -146,6 +150,9 @@ class TorchTangents final : public TangentEngine {
   std::unique_ptr<TangentSteps> begin(const RowMatrix& X, const TwoLayer& start,
                                       const Activation& activation) const override {
     return std::make_unique<TorchSteps>(X, start, activation, device_);
+  }
+  std::unique_ptr<TangentMatrix> matrix(const Matrix& S, const RowMatrix& X) const override {
+    return torch_tangent_matrix(S, X, device_);
   }
 
  private:

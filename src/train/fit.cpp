@@ -118,7 +118,7 @@ FitResult internal::fit_checked(const Dataset& data, CheckedOptions options, Pro
   if (options.engine != nullptr) result.engine = options.engine->name();
   require_training_memory(options, space, X.rows(), X.cols(), Y.cols());
   auto test = test_points(options.test, data, result.network);
-  const CertifiedPoints distinct(set.X(), set.counts, unit_row_error(X.cols()));
+  const CertifiedPoints distinct(set.X(), set.counts, unit_row_error(X.cols()), options.engine);
   expect_of_unseen(set, options, options.method->facts.hidden ? sigma(phi) : sigma_features(phi), result,
                    progress);
   PointTheory theory = point_theory(set, phi, options, progress);

@@ -175,6 +175,9 @@ void Training::certify(bool polish) {
   } catch (const ResourceError& error) {
     result_.certificate = {};
     result_.certificate.reason = error.what();
+  } catch (const BackendError& error) {  // of a device whose products prove nothing
+    result_.certificate = {};
+    result_.certificate.reason = error.what();
   }
   certified_step_ = result_.steps;
   if (result_.certificate.holds && !result_.certified_at) result_.certified_at = result_.steps;

@@ -1,8 +1,10 @@
 """fit's optimizer kernel: its outputs beside those of the exact predictor, whose equations are solved in BITS."""
 
+from itertools import pairwise
+
 from flint import arb, arb_mat, ctx
 
-from exact import Points, precision, stored
+from exact import Points, dot, precision, stored
 from network import LEAK
 from verdict import Verdict
 
@@ -38,15 +40,33 @@ def judge(case, result):
         return [*verdicts, *beside_the_exact(case, network, solution.error, points)]
 
 
+def elsewhere(points):
+    """Some more points, in rational numbers, none of them 0."""
+    rows = [points.rows[i] for i in points.distinct[:8]]
+    found = [[-x for x in rows[0]]] + [[a + 3 * b for a, b in zip(x, y)] for x, y in pairwise(rows)]
+    return [x for x in found if any(t != 0 for t in x)]
+
+
 def beside_the_exact(case, network, error, points):
-    """Equal points are one, whose targets are averaged and whose ridge is divided by their number."""
+    """At the points, the opposite of one, and sums of neighbours. Equal points are one, whose targets are averaged and
+    whose ridge is divided by their number."""
     n = len(points.distinct)
+    others = elsewhere(points)
     dual = CLOSED_FORM[network.activation]
 
     def kernel(i, j):
         rho, sine = points.cosine(i, j)
         return rho * dual(rho, sine)
 
+    def row(x):
+        out = []
+        for i in points.distinct:
+            product, both = dot(points.rows[i], x), dot(points.rows[i], points.rows[i]) * dot(x, x)
+            rho = arb(product * product / both).sqrt() * (1 if product >= 0 else -1)
+            out.append(rho * dual(rho, arb(1 - product * product / both).sqrt()))
+        return out
+
+    at_others = [row(x) for x in others]
     K = arb_mat([[kernel(i, j) for j in range(n)] for i in range(n)])
     ridge = arb(float(network.ridge)) * dual(arb(1), arb(0))
     equations = K + arb_mat([[ridge / points.count[i] if i == j else arb(0) for j in range(n)] for i in range(n)])
@@ -59,6 +79,8 @@ def beside_the_exact(case, network, error, points):
         except ZeroDivisionError:
             yield Verdict("fit: predictor", None, f"{ctx.prec} bits do not show that the equations have a solution")
             return
-        off = [abs(t) for t in (K * (exact - arb_mat([[t] for t in kept]))).entries()]
+        wrong = exact - arb_mat([[t] for t in kept])
+        off = [abs(t) for t in (K * wrong).entries()]
+        off += [abs(sum((k * t for k, t in zip(ks, wrong.entries())), arb(0))) for ks in at_others]
         holds = False if any(t > error for t in off) else True if all(t <= error for t in off) else None
         yield Verdict("fit: predictor", holds, f"output {c}: within {error!r}; {max(t.upper() for t in off).str(8)}")

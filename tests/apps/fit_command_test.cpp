@@ -207,6 +207,8 @@ TEST_F(FitCommand, KernelIsForPointsThatAreNotFitted) {
   EXPECT_EQ(csv.rfind("sample,label,predicted,decided,output_", 0), 0U) << csv;
   EXPECT_EQ(std::ranges::count(csv, '\n'), 61);
   EXPECT_EQ(result["solution"]["solver"], "exact");
+  EXPECT_EQ(result["solution"]["activation_chosen_on"], result["n"]);
+  refused(with(run, {"--require", "certified"}), {"a certificate is of weights"}, 2);
   const Outcome by_steps = zeroloss(with(run, {"--solver", "cg", "--out", path("steps")}));
   ASSERT_EQ(by_steps.exit_code, 0) << by_steps.err;
   for (const char* words : {", by conjugate gradients\n", " steps of conjugate gradients, residual ",

@@ -401,7 +401,7 @@ TEST(Cluster, OutputsAreTrainedBitForBit) {
 }
 
 TEST(Cluster, PassesOfAKernelAreThoseOfOneProcessBitForBit) {
-  const RowMatrix X = sphere(1300, 20);  // tiles of 512: six of them
+  const RowMatrix X = sphere(2900, 20);  // tiles of 512: 21 of them
   const Matrix V = Matrix::Random(X.rows(), 3);
   for (const char* name : {"relu", "erf"}) {
     const Kernel kernel = sigma(activation(name));

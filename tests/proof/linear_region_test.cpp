@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "proof/tangent_matrix.hpp"
 #include "support/two_layer.hpp"
 #include "zeroloss/network/pairs.hpp"
 
@@ -133,7 +134,7 @@ TEST(Cell, ReachIsThatOfTheInverse) {
   const Vector c = solve_by_ldlt(K, p.r());
   Matrix lower(15, 16);
   lower.leftCols(15) = K;
-  const internal::MatrixAndFactor stored(lower);
+  const internal::TangentMatrixHere stored(lower);
   const auto near = internal::verified::reach(e, stored, c, wrong, lambda * lambda - wrong);
   const double distance = std::sqrt(c.dot(p.r())), error = solution_error(15, std::pow(s(0) / s(14), 2));
   EXPECT_GE(near.coefficients, c.norm() * (1 - error));

@@ -7,7 +7,11 @@
 #include <limits>
 #include <stdexcept>
 
+#include "proof/evaluate.hpp"
+#include "support/bounds.hpp"
+#include "support/decompositions.hpp"
 #include "support/fit_cases.hpp"
+#include "support/points.hpp"
 #include "support/temp_folder.hpp"
 #include "torch/activations.hpp"
 #include "torch/cuda.hpp"
@@ -141,6 +145,53 @@ TEST_P(TangentsOn, WithoutAFactorThereIsNoSolution) {
   EXPECT_FALSE(device->begin(p.X, huge, activation("quadratic"))->form() > 0);
 }
 
+// ---- J J^T for proofs ----
+
+// Of several panels, one, and less than one. Bounds of eigenvalues are those of LAPACK's, from either side,
+// and as near as the gap that they begin with and what the residual says.
+TEST_P(TangentsOn, MatricesAreProvedByTheirResiduals) {
+  const Index sizes[][3] = {{1, 1, 1}, {40, 8, 11}, {512, 60, 12}, {1100, 200, 9}};
+  for (const auto& [n, d, m] : sizes) {
+    SCOPED_TRACE(testing::Message() << n << " " << d << " " << m);
+    const RowMatrix X = sphere(n, d);
+    const Matrix S = normal_matrix(n, m, 3, Stream::points);
+    const Matrix K = (S * S.transpose()).cwiseProduct(Matrix(X * X.transpose()));
+    const auto device = engine();
+    const auto matrix = device->matrix(S, X);
+    const double terms = static_cast<double>(n + d + m) + 8, gamma = gamma_of(2 * terms), trace = K.trace();
+    EXPECT_LE((matrix->diagonal() - K.diagonal()).lpNorm<Eigen::Infinity>(), gamma * trace);
+    const Matrix V = normal_matrix(n, 3, 4, Stream::points);
+    EXPECT_LE((matrix->product(V) - K * V).norm(), 2 * gamma * trace * V.norm());
+    const Vector values = symmetric_eigenvalues(K);
+    const double off = backward_error(static_cast<double>(n)) * values(n - 1) + gamma * trace;
+    Vector c = V.col(0);
+    const auto lowest = verified::lowest_eigenvalue(*matrix, 0, c, progress);
+    EXPECT_LE(lowest.bound, values(0) + off);
+    EXPECT_GE(lowest.bound, values(0) * (1 - 4e-5) - 4 * lowest.loss - off);
+    EXPECT_GT(lowest.loss, 0);
+    EXPECT_LE((K * c - V.col(0)).norm(), 8 * terms * gamma * trace * c.norm());
+    const auto highest = verified::highest_eigenvalue(*matrix, 0, progress);
+    EXPECT_GE(highest.bound, values(n - 1) - off);
+    EXPECT_LE(highest.bound, values(n - 1) * (1 + 4e-5) + 4 * highest.loss + off);
+    // The residual of sign (K - s I), whichever was factored.
+    for (const double sign : {1.0, -1.0}) {
+      const double s = sign > 0 ? 0.5 * values(0) : 1.5 * values(n - 1);
+      ASSERT_TRUE(matrix->factor(sign, s, progress));
+      const auto residual = matrix->residual(progress);
+      ASSERT_TRUE(residual);
+      EXPECT_GT(*residual, 0);
+      EXPECT_LE(*residual, 40 * terms * kRounding * (trace + static_cast<double>(n) * s));
+      const Matrix x = matrix->solve(V);
+      const Matrix shifted = sign * (K - s * Matrix::Identity(n, n));
+      EXPECT_LE((shifted * x - V).norm(),
+                8 * terms * gamma * (trace + static_cast<double>(n) * s) * x.norm());
+    }
+    // L L^T is nowhere below 0, and K - 2 lambda_max I nowhere above -lambda_max.
+    EXPECT_FALSE(matrix->factor(1, 2 * values(n - 1), progress));
+    EXPECT_FALSE(*matrix->residual(progress) < values(n - 1));
+  }
+}
+
 // ---- trainings ----
 
 // What a step adds to W is off by 3 n (n + m + d) u cond(K) of itself at most, and a step forgets what those
@@ -155,6 +206,11 @@ TEST_P(TangentsOn, TrainLikeThisProcess) {
     EXPECT_EQ(there.status, Status::certified);
     EXPECT_EQ(there.status, here.status);
     EXPECT_EQ(there.steps, here.steps);
+    EXPECT_EQ(there.certificate.kind, here.certificate.kind);
+    constexpr double kGap = 1e-3;  // what either gives away: gaps of 1e-5 and more, roots, rounding
+    EXPECT_NEAR(there.certificate.lambda_min, here.certificate.lambda_min,
+                kGap * here.certificate.lambda_min);
+    EXPECT_NEAR(there.certificate.norm_J, here.certificate.norm_J, kGap * here.certificate.norm_J);
     EXPECT_EQ(there.space, "weights");
     EXPECT_NE(there.engine.find("LibTorch"), std::string::npos) << there.engine;
     EXPECT_TRUE(here.engine.empty());
@@ -172,6 +228,18 @@ TEST_P(TangentsOn, EveryClassIsCertified) {
   EXPECT_EQ(r.status, Status::certified) << r.conclusion;
   EXPECT_EQ(r.outputs.size(), 3U);
   EXPECT_LE(r.relative_misfit, r.tolerance);
+}
+
+TEST_P(TangentsOn, EqualPointsAreCertifiedAsHere) {
+  Dataset data = sphere_data(20, 6);
+  data.X.row(7) = data.X.row(4);
+  data.y(7) = data.y(4);
+  FitOptions o = small("gauss_newton", "tanh");
+  o.space = "weights";
+  const Certificate here = fit(data, o).certificate, there = fit(data, o, progress, *engine()).certificate;
+  ASSERT_TRUE(here.holds && there.holds) << here.reason << there.reason;
+  EXPECT_EQ(there.kind, here.kind);
+  EXPECT_NEAR(there.lambda_min, here.lambda_min, 1e-3 * here.lambda_min);  // either gives a little away
 }
 
 TEST_P(TangentsOn, GoOnWhereTheyWereStopped) {

@@ -26,7 +26,8 @@ enum class Stream : std::uint32_t {
   memorizer,
   augment,
   patches,
-  supposed  ///< labels, as probabilities have them
+  supposed,  ///< labels, as probabilities have them
+  choice     ///< of some points for all
 };
 
 /// One stream of Philox4x32-10 (Salmon et al., SC 2011). Seeds lie in [0, 2^53); `index` tells apart the

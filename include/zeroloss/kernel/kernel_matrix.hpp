@@ -22,8 +22,8 @@ class SinglePrecision {
   /// is below `least`. After it the matrix is to be formed anew.
   virtual bool factor_single(const Kernel& kernel, double least, Progress& progress) = 0;
   /// The same of what is formed, without a shift, rounded to float32. That stays beside the factor, in the
-  /// memory that the matrix had.
-  virtual bool round_and_factor(const Kernel& kernel, double least, Progress& progress) = 0;
+  /// memory that the matrix had; false, too, where a system does not take that apart.
+  virtual bool round_and_factor(Progress& progress) = 0;
   /// (L L^T)^-1 V of the factor.
   virtual Matrix solve_single(const Matrix& V) = 0;
   /// A^-1 V of the rounded matrix A: one step of refinement, with its residual in double.
@@ -98,7 +98,7 @@ class PackedMatrix final : public KernelMatrix, public SinglePrecision {
   double residual(const Kernel& kernel, double shift, Progress& progress) override;
   SinglePrecision* single() override;
   bool factor_single(const Kernel& kernel, double least, Progress& progress) override;
-  bool round_and_factor(const Kernel& kernel, double least, Progress& progress) override;
+  bool round_and_factor(Progress& progress) override;
   Matrix solve_single(const Matrix& V) override;
   Matrix solve_refined(const Matrix& V) override;
   Vector inverse_diagonal_single(Progress& progress) override;

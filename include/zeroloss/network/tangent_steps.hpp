@@ -47,6 +47,28 @@ class TangentSteps {
   virtual void restore(const std::map<std::string, Matrix>& snapshot) = 0;
 };
 
+/// J J^T = (S S^T) o (X X^T) at given weights, n x n, and the Cholesky factor of a shifted one, for proofs:
+/// sums of products are double's, in any order.
+class TangentMatrix {
+ public:
+  TangentMatrix() = default;
+  virtual ~TangentMatrix() = default;
+  TangentMatrix(const TangentMatrix&) = delete;
+  TangentMatrix& operator=(const TangentMatrix&) = delete;
+
+  virtual Vector diagonal() const = 0;
+  /// K V. Of one column a proof may rely on it: sums are double's then, in any order.
+  virtual Matrix product(const Matrix& V) const = 0;
+
+  /// Cholesky of fl(sign (K - s I)); false, and then there is no factor, if a pivot is not positive and
+  /// finite. Throws Interrupted.
+  virtual bool factor(double sign, double s, Progress& progress) = 0;
+  virtual Matrix solve(const Matrix& B) const = 0;  ///< by the last factor L
+  /// A bound of ||sign (K - s I) - L L^T||_F of that, by products, whoever computed L; none where the theorem
+  /// about Cholesky factorisation in floating point covers it.
+  virtual std::optional<double> residual(Progress& progress) const = 0;
+};
+
 /// A device that takes them.
 class TangentEngine {
  public:
@@ -62,6 +84,10 @@ class TangentEngine {
   /// ResourceError where the device has no place for it.
   virtual std::unique_ptr<TangentSteps> begin(const RowMatrix& X, const TwoLayer& start,
                                               const Activation& activation) const = 0;
+
+  /// Of S = phi'(X W^T) diag(v), n x m, and X, n x d. Throws ResourceError, BackendError where products are
+  /// not exact enough to prove anything.
+  virtual std::unique_ptr<TangentMatrix> matrix(const Matrix& S, const RowMatrix& X) const = 0;
 };
 
 }  // namespace zeroloss

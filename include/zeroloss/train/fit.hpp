@@ -323,9 +323,11 @@ struct KernelSolution {
   /// counted but that of evaluating it there, offset included; infinite where nothing is proved.
   double error = 0;
   bool verified = false;  ///< `error` is proved
-  /// Points, evenly chosen, on which activation and ridge were chosen, each left out; the leave-one-out error
+  /// Points, drawn evenly, on which the ridge was chosen if it was, each left out; the leave-one-out error
   /// is theirs.
   Index chosen_on = 0;
+  Index activation_chosen_on = 0;  ///< points, drawn evenly, that the activation was; 0 where it was given
+  bool ridge_at_end = false;       ///< the ridge is the least or the largest of those that were tried
 };
 template <Is<KernelSolution> T, class Visitor>
 void fields(T& s, const Visitor& visit) {
@@ -336,7 +338,13 @@ void fields(T& s, const Visitor& visit) {
               "What an output may be off the exact predictor's at any point, before it is rounded there."},
         s.error);
   visit(Field{"verified", "`error` is proved."}, s.verified);
-  visit(Field{"chosen_on", "Points on which activation and ridge were chosen, each left out."}, s.chosen_on);
+  visit(Field{"chosen_on",
+              "Points, each left out, that the leave-one-out error is of, and the choice of a ridge."},
+        s.chosen_on);
+  visit(Field{"activation_chosen_on", "Points on which the activation was; 0 where it was given."},
+        s.activation_chosen_on);
+  visit(Field{"ridge_at_end", "The ridge is the least or the largest of those that were tried."},
+        s.ridge_at_end);
 }
 
 struct FitResult {

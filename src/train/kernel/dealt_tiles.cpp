@@ -1,5 +1,6 @@
 #include "train/kernel/dealt_tiles.hpp"
 
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernel/entries.hpp"
 #include "kernel/kernel_named.hpp"
 #include "processes/orders.hpp"
 
@@ -126,7 +128,8 @@ class DealtTiles final : public KernelTiles {
   }
   double bytes(KernelStorage storage) const override {
     const double number = storage == KernelStorage::float64 ? 8 : storage == KernelStorage::float32 ? 4 : 0;
-    return number * as_double(X_.rows()) * as_double(X_.rows()) / 2 / group_.size();
+    const double share = as_double(std::ssize(groups_of(0, group_.size()))) / as_double(kGroupsOfTiles);
+    return number * as_double(X_.rows()) * as_double(X_.rows() + kTile) / 2 * share;
   }
 
  private:

@@ -88,7 +88,7 @@ std::optional<Choice> chosen(const FitOptions& o, const RowMatrix& X, const Matr
   };
   if (o.activation != "auto") return best_ridge(o.activation, X, Y, ridges, progress);
   if (X.rows() <= most) return best_of(X, Y);
-  const std::vector<Index> some = even_choice(X.rows(), most);
+  const std::vector<Index> some = drawn_choice(X.rows(), most);
   const auto among = best_of(X(some, Eigen::all), Y(some, Eigen::all));
   return among ? best_ridge(among->activation, X, Y, ridges, progress) : among;
 }
@@ -227,7 +227,7 @@ FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progres
   Dataset looked_at;  // the points that the choice was made on, where these are not all
   Matrix their_Y;
   if (by_steps && data.n() > kChosenBeyond) {
-    const std::vector<Index> some = even_choice(data.n(), kChosenBeyond);
+    const std::vector<Index> some = drawn_choice(data.n(), kChosenBeyond);
     looked_at.X = set.points.X(some, Eigen::all);
     looked_at.y = set.points.y(some);
     looked_at.task = set.points.task;
@@ -252,10 +252,14 @@ FitResult fit_kernel(const Dataset& data, const CheckedOptions& options, Progres
   const bool some = their_Y.size() > 0;
   result.leave_one_out_error =
       left_out_error(some ? looked_at : set.points, some ? their_Y : Y, choice->solution.residuals);
-  result.guessing_error = guessing_error(set.points);
+  result.guessing_error = guessing_error(some ? looked_at : set.points);
   Solved solved = by_steps ? by_conjugate_gradients(*choice, set.points.X, centred, group, progress)
                            : by_factor(*choice, set.points.X, centred, progress);
   solved.how.chosen_on = some ? looked_at.n() : data.n();
+  if (options.activation == "auto")
+    solved.how.activation_chosen_on = std::min(solved.how.chosen_on, by_steps ? kChosenBeyond : kChosenOn);
+  solved.how.ridge_at_end =
+      options.ridge == "auto" && (choice->ridge <= kRidges.front() || choice->ridge >= kRidges.back());
   KernelNetwork network{.activation = choice->activation,
                         .ridge = choice->ridge,
                         .points = std::move(set.points.X),

@@ -90,7 +90,8 @@ std::unique_ptr<TwoLayerOptimizer> make_gauss_newton(const Beginning<double>& b)
 double gauss_newton_bytes(const CheckedOptions& options, Index n, Index d, Space space) {
   const StepBytes steps =
       options.engine != nullptr ? StepBytes{} : tangent_step_bytes(n, d, options.width, space);
-  return steps.kept + std::max(steps.at_work, options.proved ? certificate_bytes(n, d, options.width) : 0);
+  return steps.kept +
+         std::max(steps.at_work, options.proved ? certificate_bytes(n, d, options.width, options.engine) : 0);
 }
 
 }  // namespace
