@@ -110,7 +110,7 @@ class TwoLayerClassifier(OneVersusRest, TwoLayer):
             Z, index = Z[some], index[some]
             scores = left_out(self.network_, self._start(Z, index), Z, self._signs(index))
         else:
-            again = train(Z[~held], index[~held], task="classification", **self._common(), **options).network
+            again = _network(train(Z[~held], index[~held], task="classification", **self._common(), **options))
             scores, index = again(Z[held]), index[held]
         scores = scores if len(self.classes_) > 2 else scores[:, 0]
         self.leave_one_out_scores_: Array | None = None if len(scores) < len(X) else scores
