@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/as_double.hpp"
 #include "base/even_choice.hpp"
 #include "kernel/tile_pass.hpp"
 #include "kernel/weights.hpp"

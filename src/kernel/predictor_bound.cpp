@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/as_double.hpp"
 #include "base/parallel_for.hpp"
 #include "kernel/cross.hpp"
 #include "kernel/entries.hpp"

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/as_double.hpp"
 #include "base/parallel_for.hpp"
 #include "kernel/entries.hpp"
 #include "kernel/entry_run.hpp"

@@ -7,8 +7,6 @@
 
 namespace zeroloss::internal {
 
-constexpr double as_double(Index k) { return static_cast<double>(k); }
-
 /// K V with K formed anew, tile by tile, and what such a pass sees.
 struct TilePass {
   Matrix product;          ///< n x c

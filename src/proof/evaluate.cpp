@@ -251,8 +251,10 @@ EigenvalueBound lowest_eigenvalue(const ByFactors& K, double error) {
   }
 }
 
-EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress) {
+EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress,
+                                  bool factored) {
   const auto factor = [&](double s) {
+    if (s == 0 && factored) return true;
     shifted(K, 1, s, work);
     return tiled::factor(work, progress);
   };

@@ -106,9 +106,11 @@ struct EigenvalueBound {
   double loss = 0;      ///< what the proof gives away to rounding: Cholesky's loss and `error`
 };
 
-/// lambda_min >= bound; 0 if nothing positive is proved. K is given by its lower triangle; `work` is scratch.
-/// Two Cholesky factorisations, a few more where rounding dominates.
-EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress);
+/// lambda_min >= bound; 0 if nothing positive is proved. K is given by its lower triangle; `work` is scratch,
+/// or, where `factored`, K's factor by tiled::factor. Two Cholesky factorisations less the one that is given,
+/// a few more where rounding dominates.
+EigenvalueBound lowest_eigenvalue(const Matrix& K, double error, Matrix& work, Progress& progress,
+                                  bool factored = false);
 /// The same; where K has a computed factor at all, c becomes K^-1 c on the way.
 EigenvalueBound lowest_eigenvalue(TangentMatrix& K, double error, Vector& c, Progress& progress);
 

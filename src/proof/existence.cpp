@@ -247,7 +247,7 @@ Existence relu_existence(const TwoLayer& network, const CertifiedPoints& points,
 
     const double error =
         jacobian_gram_error(M.diagonal(), v.size(), d, z.row.maxCoeff(), steepest, equations.row_error);
-    const auto lowest = lowest_eigenvalue(M, error, L, progress);
+    const auto lowest = lowest_eigenvalue(M, error, L, progress, /*factored=*/true);
     if (!(lowest.bound > 0)) {
       result.reason = fmt::format(
           "s_min(A)^2 with {} kinks is not proved positive: computed {:.3g}, of which rounding may take "

@@ -6,17 +6,15 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 
 #include "base/choices.hpp"
 #include "base/clock.hpp"
-#include "kernel/lowest.hpp"
 #include "linalg/decompositions.hpp"
 #include "network/stored.hpp"
+#include "theory/kernel_inverse.hpp"
 #include "theory/theorems.hpp"
-#include "zeroloss/base/blas.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/random.hpp"
@@ -30,11 +28,9 @@ using namespace internal;
 namespace {
 
 constexpr Index kProbes = 32;
-constexpr Index kLanczosSteps = 8;  // at least, of a block with a column for each class and probe
 constexpr double kSettled = 1e-11;  // relative accuracy of the extreme eigenvalues
 constexpr std::size_t kBottleneck = 6;
-constexpr std::size_t kCompared = 16;  // entries of an inverse's diagonal, float32's with double's
-constexpr Index kFactored = 30'000;    // points, at most, unless asked for: some minutes on two cores
+constexpr Index kFactored = 30'000;  // points, at most, unless asked for: some minutes on two cores
 
 void check(const CertifyOptions& options) {
   check_choices("certify", options);
@@ -186,17 +182,6 @@ Proof proof_for(const CertifyOptions& options, const Engine& engine) {
   return options.proof == "theorem" ? Proof::theorem : Proof::residual;
 }
 
-// Where the largest entries of a vector are, the largest first.
-std::vector<Index> largest_entries(const Vector& v, std::size_t count) {
-  std::vector<Index> order(static_cast<std::size_t>(v.size()));
-  std::iota(order.begin(), order.end(), Index{0});
-  count = std::min(count, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-                    [&](Index a, Index b) { return std::abs(v(a)) > std::abs(v(b)); });
-  order.resize(count);
-  return order;
-}
-
 // The eigenvector of lambda_min sits on the samples that hold it down.
 void find_bottleneck(const Dataset& data, const Vector& eigenvector, CertifyResult& result) {
   const std::vector<Index> order = largest_entries(eigenvector, kBottleneck);
@@ -293,139 +278,6 @@ SpectralMeasure every_eigenvalue(const Question& q, const Kernel& features, cons
   return spectral_measure(kernel.K, outputs.K, weighed_Y);
 }
 
-// A V of the kernel of all samples, or of its inverse, from that of the distinct points: K_ij times the roots
-// of how often each point occurs, but for zero eigenvalues.
-Operator weighed(const Operator& apply, const Vector& root) {
-  if (root.size() == 0) return apply;
-  return
-      [apply, &root](const Matrix& V) -> Matrix { return root.asDiagonal() * apply(root.asDiagonal() * V); };
-}
-
-// What the kernel's inverse says.
-struct OfTheInverse {
-  double ridge = 0;                            // that was added before it was inverted
-  SpectralMeasure late;                        // the start vectors' on small eigenvalues, where there are any
-  EigenPair lowest;                            // of the kernel
-  Matrix solved;                               // the inverse times columns that were asked for
-  Vector diagonal;                             // of the inverse; empty if it was not asked for
-  std::optional<VerifiedBound> verified = {};  // of lambda_min, where that is proved already
-};
-
-struct AskedOfTheInverse {
-  const Matrix& start;    // n x b, b >= 0, of all samples: what is forecast
-  Index targets;          // the first columns of it
-  const Matrix& columns;  // n x c
-  bool diagonal;
-};
-
-// Entries of the inverse's diagonal agree to this, relatively, as far as they are compared: a twentieth of
-// half a unit in the third digit of 1.00.
-constexpr double kSameDigits = 2.5e-4;
-
-// Columns e_i, of these samples.
-Matrix unit_columns(Index n, const std::vector<Index>& samples) {
-  Matrix units = Matrix::Zero(n, std::ssize(samples));
-  for (Index c = 0; c < units.cols(); ++c) units(samples[static_cast<std::size_t>(c)], c) = 1;
-  return units;
-}
-
-// Whether entries of the inverse's diagonal have the digits in float32, as far as points say that lie close
-// together: before more than its factor is computed.
-bool digits_seen(SinglePrecision& single, const std::vector<Pair>& closest, Index n) {
-  std::vector<Index> ends;
-  for (const Pair& pair : closest)
-    if (ends.size() + 2 <= kCompared) ends.insert(ends.end(), {pair.i, pair.j});
-  if (ends.empty()) return true;
-  const Matrix units = unit_columns(n, ends);
-  const Matrix rough = single.solve_single(units), fine = single.solve_refined(units);
-  for (Index c = 0; c < units.cols(); ++c) {
-    const Index i = ends[static_cast<std::size_t>(c)];
-    if (!(std::abs(rough(i, c) - fine(i, c)) <= kSameDigits * fine(i, c))) return false;
-  }
-  return true;
-}
-
-// The same by way of float32, where that sees lambda_min and the digits that are printed: half the time.
-// Nothing otherwise, with the kernel as it was formed.
-std::optional<OfTheInverse> inverse_in_single(KernelMatrix& work, const Question& q,
-                                              const AskedOfTheInverse& asked, Progress& progress) {
-  const SerialBlas serial;  // as lambda_min() has it
-  SinglePrecision* const single = work.single();
-  const std::vector<Pair>& closest = work.seen().closest;
-  // Numbers that are predicted for outliers have less digits than their targets.
-  if (q.hopeless || q.points.task != Task::classification || asked.start.cols() == 0 ||
-      !closest_above(closest, q.kernel, least_seen_in_single(work.n(), q.kernel)) ||
-      !seen_in_single(single, work.n(), q.kernel, progress))
-    return {};
-  if (!single->round_and_factor(progress) || !digits_seen(*single, closest, work.n())) {
-    work.form(q.kernel, 0, progress);
-    return {};
-  }
-  OfTheInverse found;
-  const Operator divide = [&](const Matrix& V) {
-    progress.advance(1);
-    return single->solve_single(V);
-  };
-  const Vector inverse_root = q.all.root.cwiseInverse();
-  progress.stage("small eigenvalues");
-  auto lanczos = block_lanczos(weighed(divide, inverse_root), asked.start, kLanczosSteps, kLanczosSteps, 0);
-  lanczos.values = lanczos.values.cwiseInverse().eval();
-  found.late = spectral_measure(lanczos, asked.targets);
-  const Matrix space = lowest_space(*single, work.n(), progress);
-  found.solved = single->solve_refined(asked.columns);
-  const auto size = static_cast<double>(work.n());
-  progress.stage("leave-one-out", size * size * size / 3);
-  found.diagonal = single->inverse_diagonal_single(progress);
-
-  // Entries of the diagonal where they are least certain: of samples that hold lambda_min down most. With x =
-  // K^-1 e_i, more or less, the entry is x_i + x^T (e_i - K x) to second order.
-  const std::vector<Index> worst = largest_entries(space.col(0), kCompared);
-  const Matrix units = unit_columns(work.n(), worst);
-  const Matrix x = single->solve_single(units);
-  work.form(q.kernel, 0, progress);
-  const Vector correction = (units - work.product(x)).cwiseProduct(x).colwise().sum().transpose();
-  for (Index c = 0; c < units.cols(); ++c) {
-    const Index i = worst[static_cast<std::size_t>(c)];
-    if (!(std::abs(x(i, c) + correction(c) - found.diagonal(i)) <= kSameDigits * found.diagonal(i)))
-      return {};
-  }
-  auto lambda = lambda_min_in(space, *single, work, q.kernel, q.proof, progress);
-  if (!lambda) return {};
-  if (!lambda->verified.holds) {
-    work.form(q.kernel, 0, progress);
-    return {};
-  }
-  found.lowest = std::move(lambda->lowest);
-  found.verified = lambda->verified;
-  return found;
-}
-
-// One factorisation of what is formed, and one inverse.
-OfTheInverse inverse_in_double(KernelMatrix& work, const Question& q, const AskedOfTheInverse& asked,
-                               Progress& progress) {
-  OfTheInverse found;
-  found.ridge = factor_with_ridge(work, q.kernel, progress);
-  Matrix start;
-  if (asked.start.cols() == 0) {
-    start = random_block(work.n());
-  } else {
-    progress.stage("small eigenvalues");
-    const Operator divide = divide_by(work, progress);
-    const Vector inverse_root = q.all.root.cwiseInverse();
-    auto lanczos = block_lanczos(weighed(divide, inverse_root), asked.start, kLanczosSteps, kLanczosSteps, 0);
-    lanczos.values = (lanczos.values.cwiseInverse().array() - found.ridge).matrix();
-    found.late = spectral_measure(lanczos, asked.targets);
-    start = std::move(lanczos.vectors);
-  }
-  found.lowest = smallest_eigenpair(work, found.ridge, start, progress);
-  if (asked.columns.cols() > 0) found.solved = work.solve(asked.columns);
-  if (!asked.diagonal) return found;
-  const auto size = static_cast<double>(work.n());
-  progress.stage("leave-one-out", size * size * size / 3);
-  found.diagonal = work.inverse_diagonal(progress);
-  return found;
-}
-
 // The kernel once built: extreme eigenvalues, forecast, complexity, leave-one-out. Training curves are those
 // of all samples, the rest is about the distinct points. Returns what is proved of lambda_min, where float32
 // said where the proof is tried.
@@ -493,10 +345,9 @@ std::optional<VerifiedBound> study_kernel(KernelMatrix& work, const Question& q,
   }
   Matrix both(n, 2 * Y.cols());
   if (labelled) both << Y, shuffled(Y, options.seed);
-  const AskedOfTheInverse asked{start, Y.cols(), both, labelled};
-  auto in_single = inverse_in_single(work, q, asked, progress);
-  const OfTheInverse inverse =
-      in_single ? std::move(*in_single) : inverse_in_double(work, q, asked, progress);
+  const bool three_digits = !q.hopeless && data.task == Task::classification;
+  const KernelInverse inverse =
+      kernel_inverse(work, {q.kernel, q.proof, q.all.root, start, Y.cols(), both, three_digits}, progress);
   result.ridge = inverse.ridge;
   result.lambda_min = inverse.lowest.value;
   find_bottleneck(data, inverse.lowest.vector, result);

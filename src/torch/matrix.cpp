@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "base/as_double.hpp"
 #include "kernel/entry_run.hpp"
 #include "kernel/residual.hpp"
 #include "torch/cuda.hpp"
@@ -21,8 +22,6 @@
 
 namespace zeroloss::internal {
 namespace {
-
-double real(Index value) { return static_cast<double>(value); }
 
 torch::TensorOptions doubles(const torch::Device& device) {
   return torch::TensorOptions().dtype(torch::kDouble).device(device);
@@ -59,11 +58,12 @@ TorchMatrix::TorchMatrix(const RowMatrix& X, const torch::Device& device, Index 
 }
 
 double TorchMatrix::bytes(const torch::Device& device, Index n, Index d, Index columns, Index width) {
-  const double rows = real(n), w = real(std::min(n, width)), tile = std::min(rows, real(kRows) * w) * w;
-  const double points = device.is_cuda() ? rows * real(d) : 0;  // on a processor they are where they are
+  const double rows = as_double(n), w = as_double(std::min(n, width)),
+               tile = std::min(rows, as_double(kRows) * w) * w;
+  const double points = device.is_cuda() ? rows * as_double(d) : 0;  // on a processor they are where they are
   // The lower triangle in panels, a panel of products beside one that replaces a panel or six of a probe, and
   // what forms a tile.
-  return 8 * (rows * (rows + w) / 2 + points + 7 * rows * w + 12 * tile + 2 * rows * real(columns));
+  return 8 * (rows * (rows + w) / 2 + points + 7 * rows * w + 12 * tile + 2 * rows * as_double(columns));
 }
 
 void TorchMatrix::entries(const Kernel& kernel, const TorchEntries& map, double at_one, Index i, Index j,
@@ -101,12 +101,12 @@ void TorchMatrix::entries(const Kernel& kernel, const TorchEntries& map, double 
 }
 
 double TorchMatrix::error_of(const Kernel& kernel, const Tally& tally) const {
-  return entry_error(kernel, real(n()), real(X_.cols()), real(tally.closest.near_pairs()),
+  return entry_error(kernel, as_double(n()), as_double(X_.cols()), as_double(tally.closest.near_pairs()),
                      tally.singular_sum);
 }
 
 void TorchMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
-  progress.stage("kernel " + kernel.name, real(panels_.count()));
+  progress.stage("kernel " + kernel.name, as_double(panels_.count()));
   guarded("kernel", kFewerPoints, [&] {
     const TorchEntries map(kernel, device_);
     Tally tally;
@@ -119,7 +119,7 @@ void TorchMatrix::form(const Kernel& kernel, double shift, Progress& progress) {
     }
     seen_.near_pairs = tally.closest.near_pairs();
     seen_.closest = tally.closest.pairs(X_);
-    seen_.separation = separation_bound(seen_.closest, seen_.near_pairs, real(X_.cols()));
+    seen_.separation = separation_bound(seen_.closest, seen_.near_pairs, as_double(X_.cols()));
     seen_.entry_error = error_of(kernel, tally);
   });
   progress.finish();
@@ -130,7 +130,7 @@ Matrix TorchMatrix::product(const Matrix& V) {
 }
 
 Vector TorchMatrix::eigenvalues() {
-  require_bytes(8 * 3 * real(n()) * real(n()), device_, "the full spectrum",
+  require_bytes(8 * 3 * as_double(n()) * as_double(n()), device_, "the full spectrum",
                 "leave it out, or use fewer points");
   return guarded("spectrum", kFewerPoints, [&]() -> Vector {
     torch::Tensor full = torch::zeros({n(), n()}, doubles(device_));
@@ -166,7 +166,8 @@ Vector TorchMatrix::inverse_diagonal(Progress& progress) {
       }
       squares.segment(panels_.begin(j), panels_.columns(j)) =
           TorchPanels::to_host(strip.square_().sum(0).unsqueeze(1)).col(0);
-      progress.advance(real(panels_.rows(j)) * real(panels_.rows(j)) * real(panels_.columns(j)));
+      progress.advance(as_double(panels_.rows(j)) * as_double(panels_.rows(j)) *
+                       as_double(panels_.columns(j)));
     }
     return squares;
   });
@@ -203,10 +204,11 @@ double TorchMatrix::residual(const Kernel& kernel, double shift, Progress& progr
       sums.of_residual += of_residual.sum().item<double>();
       sums.of_A += of_A.sum().item<double>();
       sums.of_L += panels_.panel(j).square().sum(0).sum().item<double>();
-      progress.advance(real(panels_.rows(j)) * real(panels_.columns(j)) * real(first + panels_.columns(j)));
+      progress.advance(as_double(panels_.rows(j)) * as_double(panels_.columns(j)) *
+                       as_double(first + panels_.columns(j)));
     }
     seen_.entry_error = error_of(kernel, tally);
-    return sums.bound(real(n()));
+    return sums.bound(as_double(n()));
   });
 }
 

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
+#include "base/as_double.hpp"
 #include "torch/probe.hpp"
 
 namespace zeroloss::internal {
-namespace {
-
-double count_of(Index value) { return static_cast<double>(value); }
-
-}  // namespace
-
 TorchPanels::TorchPanels(Index n, Index width, const torch::Device& device)
     : n_(n), width_(width), device_(device) {
   const auto doubles = torch::TensorOptions().dtype(torch::kDouble).device(device);
@@ -18,7 +13,7 @@ TorchPanels::TorchPanels(Index n, Index width, const torch::Device& device)
 }
 
 double TorchPanels::bytes(Index n, Index width) {
-  return 4 * count_of(n) * (count_of(n) + count_of(std::min(n, width)));
+  return 4 * as_double(n) * (as_double(n) + as_double(std::min(n, width)));
 }
 
 void TorchPanels::probe(Index rows, Index inner, Index columns) const {
@@ -101,7 +96,7 @@ bool TorchPanels::factor(Progress& progress) {
       torch::Tensor rest = below(j, end);
       rest.copy_(at::linalg_solve_triangular(L.t(), rest, /*upper=*/true, /*left=*/false));
     }
-    progress.advance(count_of(rows(j)) * count_of(columns(j)) * count_of(first + columns(j) / 2));
+    progress.advance(as_double(rows(j)) * as_double(columns(j)) * as_double(first + columns(j) / 2));
   }
   return true;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/as_double.hpp"
 #include "kernel/residual.hpp"
 #include "torch/device.hpp"
 #include "torch/guarded.hpp"
@@ -22,8 +23,6 @@ auto for_certificate(const Work& work) {
   const torch::NoGradGuard no_gradients;
   return guarded("certificate", kFewerPoints, work);
 }
-
-double as_number(Index value) { return static_cast<double>(value); }
 
 class TorchTangentMatrix final : public TangentMatrix {
  public:
@@ -73,7 +72,7 @@ class TorchTangentMatrix final : public TangentMatrix {
         sums.of_residual += twice_off_diagonal(A);
         sums.of_L += L_.panel(j).square().sum(0).sum().item<double>();
       }
-      return (sums.bound(as_number(K_.n())) + u * largest) * kUp;
+      return (sums.bound(as_double(K_.n())) + u * largest) * kUp;
     });
   }
 
@@ -101,13 +100,13 @@ void form_tangent(TorchPanels& K, const torch::Tensor& S, const torch::Tensor& X
   }
 }
 
-double form_tangent_bytes(Index n, Index width) { return 8 * as_number(n) * as_number(std::min(n, width)); }
+double form_tangent_bytes(Index n, Index width) { return 8 * as_double(n) * as_double(std::min(n, width)); }
 
 // Beside both matrices: of a residual three panels and six of a probe; S and X, and as much again of one
 // while it is copied or probed.
 double tangent_matrix_bytes(Index n, Index d, Index m, Index width) {
   return 2 * TorchPanels::bytes(n, width) + 9 * form_tangent_bytes(n, width) +
-         8 * as_number(n) * as_number(m + d + 2 * std::max(m, d));
+         8 * as_double(n) * as_double(m + d + 2 * std::max(m, d));
 }
 
 std::unique_ptr<TangentMatrix> torch_tangent_matrix(const Matrix& S, const RowMatrix& X,

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "base/as_double.hpp"
 #include "torch/activations.hpp"
 #include "torch/device.hpp"
 #include "torch/guarded.hpp"
@@ -17,8 +18,6 @@
 namespace zeroloss {
 using namespace internal;
 namespace {
-
-double size_of(Index value) { return static_cast<double>(value); }
 
 template <class Work>
 auto on_device(Work work) {
@@ -30,8 +29,8 @@ class TorchSteps final : public TangentSteps {
  public:
   TorchSteps(const RowMatrix& X, const TwoLayer& start, const Activation& activation,
              const torch::Device& device)
-      : phi_(torch_activation(activation)), device_(device) {
-    const double n = size_of(X.rows()), d = size_of(X.cols()), m = size_of(start.W.rows());
+      : phi_(torch_activation(activation)), rectifier_(activation.rectifier()), device_(device) {
+    const double n = as_double(X.rows()), d = as_double(X.cols()), m = as_double(start.W.rows());
     const Index width = TorchPanels::width_on(device);
     require_bytes(2 * TorchPanels::bytes(X.rows(), width) + form_tangent_bytes(X.rows(), width) +
                       8 * (8 * n * m + 5 * m * d + n * d) +
@@ -60,10 +59,10 @@ class TorchSteps final : public TangentSteps {
   }
 
   // K = (S S^T) o G with S = phi'(Z) diag(v).
-  double form() override {
+  double form(double spread) override {
     for (torch::Tensor* old : {&slopes_, &here_, &Z_here_}) old->reset();
     return on_device([&] {
-      slopes_ = phi_.dphi(Z_);
+      slopes_ = rectifier_ && spread > 0 ? (Z_ / (2 * spread) + 0.5).clamp_(0, 1) : phi_.dphi(Z_);
       form_tangent(*K_, slopes_ * v_, X_, false);
       here_ = W_;
       Z_here_ = Z_;
@@ -73,7 +72,7 @@ class TorchSteps final : public TangentSteps {
     });
   }
 
-  std::optional<Vector> solve(double mu, const Vector& r, Progress& progress) override {
+  std::optional<Vector> solve(double mu, const Vector& r, double /*enough*/, Progress& progress) override {
     progress.check();
     return on_device([&]() -> std::optional<Vector> {
       L_->copy(*K_);
@@ -95,6 +94,11 @@ class TorchSteps final : public TangentSteps {
     return length;
   }
 
+  double moved() const override {
+    return on_device(
+        [&] { return std::sqrt((Z_ - Z_here_).square_().sum().item<double>() / as_double(Z_.numel())); });
+  }
+
   void go_back() override {
     W_ = here_;
     Z_ = Z_here_;
@@ -109,7 +113,7 @@ class TorchSteps final : public TangentSteps {
     return on_device([&] {
       const torch::Tensor squares = (W_ - W0_).square_().sum(1);
       return Travel{std::sqrt(squares.max().item<double>()), std::sqrt(squares.sum().item<double>()),
-                    Z_.ge(0).ne(Z0_).sum().item<double>() / size_of(Z_.numel())};
+                    Z_.ge(0).ne(Z0_).sum().item<double>() / as_double(Z_.numel())};
     });
   }
 
@@ -133,6 +137,7 @@ class TorchSteps final : public TangentSteps {
   }
 
   const TorchActivation phi_;
+  const bool rectifier_;
   const torch::Device device_;
   torch::Tensor X_, v_, W0_, Z0_;         // n x d, m, m x d; n x m, where Z >= 0 at the start
   torch::Tensor W_, Z_;                   // m x d, n x m

@@ -92,11 +92,12 @@ TEST_P(TangentsOn, StepsAreThoseOfTheJacobian) {
       const LongMatrix J = p.jacobian();
       LongMatrix K = J * J.transpose();
       const auto trace = static_cast<double>(K.trace());
-      EXPECT_NEAR(steps->form(), static_cast<double>(K.diagonal().maxCoeff()), 4 * terms * kRounding * trace);
+      EXPECT_NEAR(steps->form(0), static_cast<double>(K.diagonal().maxCoeff()),
+                  4 * terms * kRounding * trace);
       const double mu = 1e-3 * trace + 1e-10;
       K.diagonal().array() += mu;
       const Vector r = p.r(), f = steps->f();
-      const auto c = steps->solve(mu, r, progress);
+      const auto c = steps->solve(mu, r, 1e-8, progress);
       ASSERT_TRUE(c);
       // Cholesky is backward stable: the residual is that of a matrix off by 4 terms u ||K||.
       const LongVector left = K * c->cast<long double>() - r.cast<long double>();
@@ -130,19 +131,41 @@ TEST_P(TangentsOn, StepsAreThoseOfTheJacobian) {
     }
 }
 
+TEST_P(TangentsOn, SlopesAreMeansOverASpreadForReluAlone) {
+  constexpr double kSpread = 0.3;
+  for (const char* name : {"relu", "leaky_relu", "tanh"}) {
+    const Problem p = problem(name, 40, 8, 11, 3);
+    const Matrix Z = p.X * p.network.W.transpose();
+    const Matrix means = (Z.array() / (2 * kSpread) + 0.5).cwiseMax(0.0).cwiseMin(1.0);
+    const Matrix D = name == std::string("relu") ? means : p.D();
+    const Matrix step = (D * p.network.v.asDiagonal()).transpose() * p.r().asDiagonal() * p.X;
+    const auto device = engine();
+    const auto steps = device->begin(p.X, p.network, p.phi);
+    const Vector squares = (D * p.network.v.asDiagonal()).rowwise().squaredNorm();
+    const double largest = squares.cwiseProduct(p.X.rowwise().squaredNorm()).maxCoeff();
+    const double few = 4 * (40 + 8 + 11 + 64) * kRounding;  // roundings of sums, and of phi'
+    EXPECT_NEAR(steps->form(kSpread), largest, few * (largest + p.network.v.squaredNorm()));
+    const double size = p.network.v.norm() * p.r().norm() * p.X.norm() + p.network.W.norm();
+    EXPECT_NEAR(steps->move(p.r()), step.norm(), few * size);
+    EXPECT_LE((steps->weights() - (p.network.W - step)).norm(), few * size);
+    const double moved = (p.X * step.transpose()).norm() / std::sqrt(static_cast<double>(Z.size()));
+    EXPECT_NEAR(steps->moved(), moved, few * size * p.X.norm());
+  }
+}
+
 TEST_P(TangentsOn, WithoutAFactorThereIsNoSolution) {
   const Problem p = problem("relu", 9, 4, 12);
   const auto device = engine();
   const auto steps = device->begin(p.X, p.network, p.phi);
-  const double largest = steps->form();
-  EXPECT_FALSE(steps->solve(-2 * largest, p.r(), progress));
-  EXPECT_TRUE(steps->solve(largest, p.r(), progress));  // K is as it was
+  const double largest = steps->form(0);
+  EXPECT_FALSE(steps->solve(-2 * largest, p.r(), 1e-8, progress));
+  EXPECT_TRUE(steps->solve(largest, p.r(), 1e-8, progress));  // K is as it was
   std::atomic<bool> cancel{true};
   Progress cancelled({}, &cancel, 0);
-  EXPECT_THROW(steps->solve(largest, p.r(), cancelled), Interrupted);
+  EXPECT_THROW(steps->solve(largest, p.r(), 1e-8, cancelled), Interrupted);
   TwoLayer huge = p.network;
   huge.W *= 1e200;
-  EXPECT_FALSE(device->begin(p.X, huge, activation("quadratic"))->form() > 0);
+  EXPECT_FALSE(device->begin(p.X, huge, activation("quadratic"))->form(0) > 0);
 }
 
 // ---- J J^T for proofs ----

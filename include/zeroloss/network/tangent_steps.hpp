@@ -28,14 +28,17 @@ class TangentSteps {
   virtual const Vector& f() const = 0;  ///< outputs for the weights as they are, n
   virtual void refresh() = 0;           ///< f from the weights themselves, where it is kept by updates
 
-  /// Forms K = J J^T here: what follows is about these weights until it is called again. Returns the largest
-  /// entry of its diagonal; NaN where that is not finite.
-  virtual double form() = 0;
-  /// c of (K + mu I) c = r; none where rounding left no Cholesky factor. Throws Interrupted where it is
-  /// cancelled before, or between parts of the factorisation.
-  virtual std::optional<Vector> solve(double mu, const Vector& r, Progress& progress) = 0;
+  /// Forms K = J J^T here: what follows is about these weights until it is called again. Slopes of relu in J
+  /// are means of phi' over [z - spread, z + spread]; those of others, and with spread = 0, are phi'(z).
+  /// Returns the largest entry of K's diagonal; NaN where that is not finite.
+  virtual double form(double spread) = 0;
+  /// c of (K + mu I) c = r, up to `enough` of ||r|| or better; none where rounding left no Cholesky factor.
+  /// Throws Interrupted where it is cancelled before, or between parts of the factorisation.
+  virtual std::optional<Vector> solve(double mu, const Vector& r, double enough, Progress& progress) = 0;
   /// W <- W - J^T c, from the weights of form(), and f anew; returns ||J^T c||_F.
   virtual double move(const Vector& c) = 0;
+  /// The root mean square of what that has changed of Z.
+  virtual double moved() const = 0;
   virtual void go_back() = 0;  ///< to the weights of form()
 
   virtual RowMatrix weights() const = 0;

@@ -91,15 +91,16 @@ class TrainerSteps final : public TangentSteps {
   const Vector& f() const override { return trainer_.f(); }
   void refresh() override { trainer_.refresh(); }
 
-  double form() override {
+  double form(double spread) override {
     here_ = trainer_.state();
+    trainer_.spread_slopes(spread);
     const Vector diagonal = trainer_.gradient_squares();
     return diagonal.allFinite() ? diagonal.maxCoeff() : std::nan("");
   }
 
-  std::optional<Vector> solve(double mu, const Vector& r, Progress& progress) override {
+  std::optional<Vector> solve(double mu, const Vector& r, double enough, Progress& progress) override {
     if (single_)
-      if (auto c = solve_by_products(mu, r, progress)) return c;
+      if (auto c = solve_by_products(mu, r, enough, progress)) return c;
     Matrix L;
     tiled::product_with_transpose(trainer_.scaled_pattern(), L);
     tiled::multiply_by_product_with_transpose(X_, L);
@@ -111,6 +112,9 @@ class TrainerSteps final : public TangentSteps {
   }
 
   double move(const Vector& c) override { return trainer_.move(c); }
+  double moved() const override {
+    return std::sqrt((trainer_.Z() - here_.Z).squaredNorm() / static_cast<double>(here_.Z.size()));
+  }
   void go_back() override { trainer_.restore(here_); }
   RowMatrix weights() const override { return trainer_.weights(); }
   Travel travel() const override { return trainer_.travel(); }
@@ -126,8 +130,7 @@ class TrainerSteps final : public TangentSteps {
  private:
   // Conjugate gradients with products by J and J^T in double precision, whose preconditioner is the factor in
   // float32: as long as that is a fair one, some three products. None where it is not.
-  std::optional<Vector> solve_by_products(double mu, const Vector& r, Progress& progress) {
-    constexpr double kEnough = 1e-8;  // of ||r||: mu alone leaves more of it, until it has fallen for long
+  std::optional<Vector> solve_by_products(double mu, const Vector& r, double enough, Progress& progress) {
     constexpr int kMost = 20;
     const Eigen::MatrixXf S = trainer_.scaled_pattern().cast<float>();
     if (!single_->factor(S, mu, progress)) return {};
@@ -141,7 +144,7 @@ class TrainerSteps final : public TangentSteps {
       c += length * direction;
       const Vector before = left;
       left -= length * product;
-      if (left.norm() <= kEnough * r.norm()) return c;
+      if (left.norm() <= enough * r.norm()) return c;
       z = single_->solve(left);
       const double turned = z.dot(left - before) / along;  // z is rounded: the classical z^T left may stall
       along = left.dot(z);

@@ -75,7 +75,7 @@ Trainer<T>::Trainer(const Points<T>& points, const TwoLayer& start, const Activa
     : X_(points.X),
       G_(points.G),
       phi_(phi_of(activation)),
-      pattern_(activation.rectifier()),
+      rectifier_(activation.rectifier()),
       space_(space),
       width_(tile_width(points.X.rows(), start.W.rows())),
       v_(start.v.cast<T>()),
@@ -92,18 +92,35 @@ Trainer<T>::Trainer(const Points<T>& points, const TwoLayer& start, const Activa
 template <class T>
 typename Trainer<T>::Pull Trainer<T>::pull(const T* A, Index rows, const Vector& c) const {
   Pull result{A, rows, c.size(), c.cast<T>(), {}};
-  if (pattern_) result.scaled = scaled_columns(A, rows, c.size(), result.c.data());
+  if (pattern()) result.scaled = scaled_columns(A, rows, c.size(), result.c.data());
   return result;
 }
 
-// P = A S for one tile, S = diag(c) phi'(Z), which a pattern does not need to form; sum += S if there is one.
+// S = diag(c) times the slopes of Z; sum += S if there is one.
+template <class T>
+void Trainer<T>::slopes(const T* Z, Index points, Index count, const T* c, T* S, T* sum) const {
+  if (spread_ == 0) {
+    passes::coefficients(phi_, Z, points, count, c, S, sum);
+    return;
+  }
+  const T scale = 1 / (2 * spread_);
+  for (Index j = 0; j < count; ++j, Z += points, S += points) {
+    for (Index i = 0; i < points; ++i) S[i] = c[i] * std::clamp(Z[i] * scale + T{0.5}, T{0}, T{1});
+    if (sum == nullptr) continue;
+    for (Index i = 0; i < points; ++i) sum[i] += S[i];
+    sum += points;
+  }
+}
+
+// P = A S for one tile, S = diag(c) times slopes, which a pattern does not need to form; sum += S if there
+// is one.
 template <class T>
 void Trainer<T>::apply(const Pull& pull, const T* Z, const Tile& at, T* sum, T* S, T* P) const {
   const auto& [A, rows, points, c, scaled] = pull;
-  if (pattern_) {
+  if (pattern()) {
     pattern_product(scaled.data(), rows, rows, Z, points, at.count, P);
   } else {
-    passes::coefficients(phi_, Z, points, at.count, c.data(), S, sum);
+    slopes(Z, points, at.count, c.data(), S, sum);
     lapack::gemm('N', 'N', rows, at.count, points, T{1}, A, rows, S, points, T{0}, P, rows);
   }
 }
@@ -150,7 +167,7 @@ double Trainer<T>::move(const Vector& c) {
   Vector squares(tiles());
   parallel_for(
       tiles(),
-      [&] { return std::tuple(Columns<T>(pattern_ ? 0 : n(), width_), Columns<T>(step.rows, width_)); },
+      [&] { return std::tuple(Columns<T>(pattern() ? 0 : n(), width_), Columns<T>(step.rows, width_)); },
       [&](auto& scratch, Index t) {
         auto& [S, P] = scratch;
         const Tile at = tile(t);
@@ -161,7 +178,7 @@ double Trainer<T>::move(const Vector& c) {
         if (!gram()) {
           squares(t) = shift(at, P.data());
           forward(X_.data(), n(), at, W_.row(at.first).data(), Z, f);
-        } else if (pattern_) {
+        } else if (pattern()) {
           squares(t) = passes::advance_relu(step.c.data(), P.data(), n(), at.count, v, Z, f, sum);
         } else {
           squares(t) = passes::advance(phi_, S.data(), P.data(), n(), at.count, v, Z, f);
@@ -199,6 +216,11 @@ double Trainer<T>::batch_move(const Vector& c) {
         squares(t) = shift(at, P.data());
       });
   return std::sqrt(squares.sum());
+}
+
+template <class T>
+void Trainer<T>::spread_slopes(double spread) {
+  spread_ = rectifier_ ? static_cast<T>(spread) : 0;
 }
 
 template <class T>
@@ -253,7 +275,7 @@ Vector Trainer<T>::normal_product(const Vector& c) const {
           lapack::gemm('T', 'N', n(), at.count, X_.cols(), T{1}, X_.data(), X_.cols(), P.data(), X_.cols(),
                        T{0}, product.data(), n());
         const T* GS = gram() ? P.data() : product.data();
-        passes::coefficients<T>(phi_, Z, n(), at.count, ones.data(), S.data(), nullptr);
+        slopes(Z, n(), at.count, ones.data(), S.data(), nullptr);
         auto out = partial.col(t);
         out.setZero();
         for (Index j = 0; j < at.count; ++j) {
@@ -273,7 +295,7 @@ Vector Trainer<T>::gradient_squares() const {
       tiles(), [&] { return Columns<T>(n(), width_); },
       [&](Columns<T>& D, Index t) {
         const Tile at = tile(t);
-        passes::coefficients<T>(phi_, Z_.col(at.first).data(), n(), at.count, ones.data(), D.data(), nullptr);
+        slopes(Z_.col(at.first).data(), n(), at.count, ones.data(), D.data(), nullptr);
         partial.col(t) = D.leftCols(at.count).cwiseAbs2() * v_.segment(at.first, at.count).cwiseAbs2();
       });
   return sum_of(partial).cwiseProduct(X_.template cast<double>().rowwise().squaredNorm());
@@ -287,7 +309,7 @@ Matrix Trainer<T>::scaled_pattern() const {
       tiles(), [&] { return Columns<T>(n(), width_); },
       [&](Columns<T>& D, Index t) {
         const Tile at = tile(t);
-        passes::coefficients<T>(phi_, Z_.col(at.first).data(), n(), at.count, ones.data(), D.data(), nullptr);
+        slopes(Z_.col(at.first).data(), n(), at.count, ones.data(), D.data(), nullptr);
         for (Index j = 0; j < at.count; ++j)
           S.col(at.first + j) =
               std::abs(static_cast<double>(v_(at.first + j))) * D.col(j).template cast<double>();

@@ -52,13 +52,16 @@ class Trainer {
   Vector batch_outputs(const std::vector<Index>& batch);
   double batch_move(const Vector& c);
 
+  /// Slopes of relu from here on, that is in J: the mean of phi' over [z - spread, z + spread]; 0: phi'.
+  void spread_slopes(double spread);
+
   void refresh();                           ///< Z and f from the weights themselves
   void place(const Rows<T>& W);             ///< other weights (weight space), then refresh()
   Rows<T> gradient(const Vector& c) const;  ///< J^T c, m x d
 
   Vector normal_product(const Vector& c) const;  ///< J J^T c
   Vector gradient_squares() const;               ///< ||grad f_i||^2: the diagonal of J J^T
-  Matrix scaled_pattern() const;                 ///< phi'(Z) diag(|v|), n x m: (S S^T) o G = J J^T
+  Matrix scaled_pattern() const;                 ///< slopes of Z, times diag(|v|), n x m: (S S^T) o G = J J^T
 
   Rows<T> weights() const;
   Travel travel() const;
@@ -80,6 +83,7 @@ class Trainer {
   Index tiles() const { return (v_.size() + width_ - 1) / width_; }
   Tile tile(Index t) const { return {t * width_, std::min(width_, v_.size() - t * width_)}; }
   bool gram() const { return space_ == Space::gram; }
+  bool pattern() const { return rectifier_ && spread_ == 0; }  // slopes are zeros and ones
 
   // What the gradients of some points are made of: A is X^T (d rows) or G (n rows), a column a point.
   struct Pull {
@@ -89,6 +93,7 @@ class Trainer {
     Columns<T> scaled;  // A diag(c), for patterns only
   };
   Pull pull(const T* A, Index rows, const Vector& c) const;
+  void slopes(const T* Z, Index points, Index count, const T* c, T* S, T* sum) const;
   void apply(const Pull& pull, const T* Z, const Tile& at, T* sum, T* S, T* P) const;
   double shift(const Tile& at, const T* P);
   void forward(const T* X, Index points, const Tile& at, const T* W, T* Z, T* f) const;
@@ -97,7 +102,8 @@ class Trainer {
   const Rows<T>& X_;
   const Columns<T>& G_;
   Phi phi_;
-  bool pattern_;  // phi' holds only zeros and ones
+  bool rectifier_;  // phi' holds only zeros and ones
+  T spread_ = 0;
   Space space_;
   Index width_;  // of a tile
   Eigen::Matrix<T, Eigen::Dynamic, 1> v_;

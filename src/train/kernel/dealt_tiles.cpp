@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/as_double.hpp"
 #include "kernel/entries.hpp"
 #include "kernel/kernel_named.hpp"
 #include "processes/orders.hpp"

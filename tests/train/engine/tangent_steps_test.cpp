@@ -17,12 +17,12 @@ struct Solved {
   Vector c;
   double diagonal = 0;
 };
-Solved solved(const Problem& p, double mu, Space space) {
+Solved solved(const Problem& p, double mu, Space space, double enough = 1e-8) {
   const auto data = points<double>(p.X, space);
   const auto steps = tangent_steps(p.X, data, p.network, p.phi, space);
   Progress silent;
-  Solved result{{}, steps->form()};
-  result.c = steps->solve(mu, p.r(), silent).value();
+  Solved result{{}, steps->form(0)};
+  result.c = steps->solve(mu, p.r(), enough, silent).value();
   return result;
 }
 
@@ -45,6 +45,35 @@ TEST(TangentStepsHere, SolveTheSystem) {
         EXPECT_NEAR(diagonal, K.diagonal().maxCoeff(), 1e-12 * diagonal);   // some m + d roundings
         EXPECT_LE(left_of(K, 1e-4, c, p.r()), 1.01e-8) << phi << " " << n;  // 1e-8 is asked for
       }
+}
+
+// J with 1/2 + z/(2 t), cut off, in place of relu's slopes, and a step by it.
+TEST(TangentStepsHere, SlopesOfReluAreMeansOverASpread) {
+  constexpr double kSpread = 0.3;
+  for (const Index n : {300, 1000})  // in double precision; by way of float32
+    for (const Space space : {Space::weights, Space::gram}) {
+      const Problem p = problem("relu", n, 60, 48, 3, "ntk");
+      const Matrix Z = p.X * p.network.W.transpose();
+      const Matrix D = (Z.array() / (2 * kSpread) + 0.5).cwiseMax(0.0).cwiseMin(1.0);
+      ASSERT_TRUE((D.array() > 0.01 && D.array() < 0.99).any());
+      const Matrix S = D * p.network.v.asDiagonal();
+      const Matrix K = (S * S.transpose()).cwiseProduct(p.X * p.X.transpose());
+      const auto data = points<double>(p.X, space);
+      const auto steps = tangent_steps(p.X, data, p.network, p.phi, space);
+      Progress silent;
+      const double few = static_cast<double>(n + 60 + 48) * kUnit;  // roundings of a sum over any of them
+      EXPECT_NEAR(steps->form(kSpread), K.diagonal().maxCoeff(), few * K.diagonal().maxCoeff());
+      const Vector c = steps->solve(1e-4, p.r(), 1e-8, silent).value();
+      EXPECT_LE(left_of(K, 1e-4, c, p.r()), 1.01e-8);  // 1e-8 is asked for
+      const double length = steps->move(c);
+      const Matrix step = S.transpose() * c.asDiagonal() * p.X;
+      const double terms = (S.cwiseAbs().transpose() * c.cwiseAbs().asDiagonal() * p.X.cwiseAbs()).norm();
+      const double size = p.network.W.norm() + terms;
+      EXPECT_NEAR(length, step.norm(), 4 * few * size);  // in Gram space its square is a sum of n m terms
+      EXPECT_LE((steps->weights() - (p.network.W - step)).norm(), 4 * few * size);
+      const double moved = (p.X * step.transpose()).norm() / std::sqrt(static_cast<double>(Z.size()));
+      EXPECT_NEAR(steps->moved(), moved, 4 * few * size);  // rows of X have unit length
+    }
 }
 
 // Every point twice, with labels of its own: J J^T is singular, and float32 has no factor of it.
@@ -75,10 +104,10 @@ TEST(TangentStepsHere, CanBeCancelled) {
     const Problem p = problem("relu", n, 30, 48, 3, "ntk");
     const auto data = points<double>(p.X, Space::weights);
     const auto steps = tangent_steps(p.X, data, p.network, p.phi, Space::weights);
-    steps->form();
+    steps->form(0);
     std::atomic<bool> cancel{true};
     Progress progress({}, &cancel);
-    EXPECT_THROW(steps->solve(1e-3, p.r(), progress), Interrupted);
+    EXPECT_THROW(steps->solve(1e-3, p.r(), 1e-8, progress), Interrupted);
   }
 }
 
