@@ -39,6 +39,7 @@ class GaussNewton : public TwoLayerOptimizer {
       const double gain = (r.squaredNorm() - now * now) / predicted;
       if (!(gain > kRejected || now < kFallen * norms_.maxCoeff())) {
         steps_->go_back();
+        if (spread_ > 0) steps_->form(spread_ = 0);  // slopes that are means may point uphill
         continue;
       }
       const double slope = 2 * gain - 1;
