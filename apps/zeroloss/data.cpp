@@ -6,7 +6,12 @@
 
 #include "command.hpp"
 #include "data_options.hpp"
+#include "model_options.hpp"
+#include "output_file.hpp"
+#include "zeroloss/base/run.hpp"
 #include "zeroloss/base/text.hpp"
+#include "zeroloss/models/models.hpp"
+#include "zeroloss/sources/arrays.hpp"
 
 namespace zeroloss::app {
 namespace {
@@ -31,6 +36,28 @@ void info(const Arguments& arguments, Session&) {
   const Next next = after_summary(data, arguments.read, table);
   answer(arguments.json ? summary_json(data, summary, table, next) + "\n"
                         : in_flags(summary_text(data, summary, table)) + "\n" + next_text(next));
+}
+
+struct EncodeArguments {
+  std::string model, source, out;
+  ReadOptions read;
+};
+
+void encode(const EncodeArguments& o, Session& session) {
+  const bool is_answer = is_standard_output(o.out);
+  if (!is_answer) check_output(o.out, {model_file(o.model), o.source});
+  auto progress = session.progress();
+  const Model model = open_model(o.model);
+  progress.stage("reading " + o.source);
+  const Dataset data = select_for(model, open_source(o.source, o.read), o.read);
+  if (is_answer) {
+    write_answer(npy_bytes(data.X));
+  } else {
+    make_folders_of(o.out);
+    write_file(o.out, npy_bytes(data.X));
+  }
+  const std::string text = in_flags(encoded_text(o.out, o.model, data));
+  is_answer ? tell(text) : answer(text);
 }
 
 void get(const Arguments& arguments, Session& session) {
@@ -76,6 +103,19 @@ void add_data(Command& command, Session& session) {
       .required();
   add_read_options(described, what.read);
 
+  const Command encoded = command.subcommand("encode");
+  encoded.about("Write the rows of DATA as the numbers that a model, and its ONNX file, takes");
+  auto& rows = encoded.runs(encode, session);
+  rows.read.cache = session.cache;
+  encoded.option("MODEL", rows.model, "a run folder that holds model.safetensors, or a .safetensors file")
+      .required();
+  encoded.option("DATA", rows.source, "a table with the columns that the model was trained on, or other data")
+      .required();
+  encoded.option("--out", rows.out, "where to write them, float64, - for standard output")
+      .type_name("FILE.npy")
+      .required();
+  add_read_options_of_model(encoded, rows.read);
+
   const Command wanted = command.subcommand("get");
   Arguments& which = add(wanted, "Download a data set into the cache and verify it", get);
   std::vector<std::string> names;
@@ -90,6 +130,8 @@ void add_data(Command& command, Session& session) {
   described.examples({"zeroloss data info table.csv --target price",
                       "zeroloss data info digits --classes 3,8",
                       "zeroloss data info sphere:n=100,d=20 --json"});
+  encoded.examples({"zeroloss data encode runs/first new.csv --out X.npy",
+                    "zeroloss data encode runs/first new.csv --unknown missing --out X.npy"});
   wanted.examples({"zeroloss data get mnist", "zeroloss data get cifar10 --cache data",
                    "zeroloss data get mnist --mirror https://example.org/mnist"});
 }

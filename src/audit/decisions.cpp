@@ -67,7 +67,7 @@ std::optional<std::uint64_t> one_number(const std::string& path, const Column* c
 }
 
 Decisions read_decisions(const std::string& path, const Dataset& data) {
-  const DataTable table = read_csv(file_bytes(path), {.header = true, .may_be_empty = true});
+  const DataTable table = read_csv(file_bytes(path), {.header = true, .may_be_empty = true, .exact = true});
   const Column *samples = column_called(table, "sample"), *said = column_called(table, "decision"),
                *labels = column_called(table, "label");
   if (samples == nullptr || said == nullptr)

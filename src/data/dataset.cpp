@@ -115,7 +115,7 @@ std::vector<Index> places_of(const std::vector<Index>& records, const std::vecto
 
 void keep_records(Dataset& data, const CommonRecords& common) {
   if (common.others > 0)
-    data.remarks.push_back(
+    data.say(
         fmt::format("left out: {} without one of the targets", count(common.others, "record", "records")));
   if (common.records == data.records) return;
   const std::vector<Index> rows = places_of(common.records, data.records);

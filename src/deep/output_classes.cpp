@@ -44,7 +44,7 @@ void check_names(const ClassNames& names, Index count, Index outputs) {
 }
 
 // Whose order it is, and what comes of it.
-std::string remark_of(const ClassNames& names, Index outputs, double threshold, const std::string& data) {
+std::string remark_of(const ClassNames& names, Index outputs, double threshold, const std::string& why) {
   constexpr std::size_t kShown = 12;
   std::string order;
   if (outputs == 1)
@@ -55,28 +55,26 @@ std::string remark_of(const ClassNames& names, Index outputs, double threshold, 
                         excerpt(names.back()));
   else
     order = fmt::format("outputs 0 to {} are {}", names.size() - 1, excerpt(names));
-  return fmt::format(
-      "{}: the order of the classes of {}, since neither the network nor `class_names` names outputs", order,
-      data);
+  return fmt::format("{}: {}, since neither the network nor `class_names` names outputs", order, why);
 }
 
-// What to say, where the data's classes suggest it.
-std::string example_of(const ClassNames& whole, Index count) {
-  const bool numbers = std::all_of(whole.begin(), whole.end(), [&](const std::string& name) {
+// Whether the classes are some of the numbers 0 to count - 1.
+bool are_numbers_of_outputs(const ClassNames& whole, Index count) {
+  return std::ranges::all_of(whole, [&](const std::string& name) {
     const auto value = parsed_integer<Index>(name);
-    return value && *value >= 0 && *value < count;
+    return value && *value >= 0 && *value < count && name == fmt::format("{}", *value);
   });
-  return numbers ? fmt::format("0..{}", count - 1) : "A,B,..";
 }
 
 [[noreturn]] void ask(const ClassNames& whole, Index outputs, Index count, const Dataset& data) {
-  throw DataError(fmt::format(
-      "{}: {} ({}), but the network has {} and does not name them: say which class {}, "
-      "`class_names={}`{}",
-      data.name, zeroloss::count(std::ssize(whole), "class", "classes"), excerpt(whole),
-      zeroloss::count(outputs, "output", "outputs"),
-      outputs == 1 ? "is below 0 and which above" : "each stands for, in their order",
-      example_of(whole, count), outputs == 1 ? "; or, if the targets are numbers, `task=regression`" : ""));
+  throw DataError(
+      fmt::format("{}: {} ({}), but the network has {} and does not name them: say which class {}, "
+                  "`class_names={}`{}",
+                  data.name, zeroloss::count(std::ssize(whole), "class", "classes"), excerpt(whole),
+                  zeroloss::count(outputs, "output", "outputs"),
+                  outputs == 1 ? "is below 0 and which above" : "each stands for, in their order",
+                  are_numbers_of_outputs(whole, count) ? fmt::format("0..{}", count - 1) : "A,B,..",
+                  outputs == 1 ? "; or, if the targets are numbers, `task=regression`" : ""));
 }
 
 }  // namespace
@@ -110,8 +108,16 @@ OutputClasses output_classes(const NetworkOutputs& network, const Dataset& data,
   }
   // Points made by hand are all there are.
   const ClassNames& whole = data.source_classes.empty() ? data.class_names : data.source_classes;
-  if (std::ssize(whole) != count) ask(whole, outputs, count, data);
-  return {whole, remark_of(whole, outputs, network.threshold, data.name)};
+  if (std::ssize(whole) == count)
+    return {whole, remark_of(whole, outputs, network.threshold, "the order of the classes of " + data.name)};
+  // Without a 0 among them they may count from 1.
+  if (std::ssize(whole) > count || !are_numbers_of_outputs(whole, count) ||
+      std::ranges::count(whole, "0") == 0)
+    ask(whole, outputs, count, data);
+  const ClassNames numbers = spelled_out({fmt::format("0..{}", count - 1)});
+  return {numbers,
+          remark_of(numbers, outputs, network.threshold,
+                    fmt::format("the labels of {} ({}) are such numbers", data.name, excerpt(whole)))};
 }
 
 std::string hint_of_names(const ClassNames& names) {

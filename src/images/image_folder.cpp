@@ -14,6 +14,7 @@
 #include "images/image_index.hpp"
 #include "zeroloss/base/digest.hpp"
 #include "zeroloss/base/error.hpp"
+#include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {
@@ -33,14 +34,25 @@ std::vector<std::string> images_in(const fs::path& folder) {
   return names;
 }
 
-/// Class folders, sorted. One that holds no image would be a class that nothing can learn.
-std::vector<std::string> classes_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.is_directory() && !entry.path().filename().string().starts_with('.'))
-      names.push_back(entry.path().filename());
-  std::ranges::sort(names);
-  return names;
+/// Class folders, sorted, and those without a file, which are none: they would be classes that nothing can
+/// learn.
+struct ClassFolders {
+  std::vector<std::string> names, empty;
+};
+ClassFolders classes_in(const fs::path& folder) {
+  ClassFolders found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (!entry.is_directory() || name.starts_with('.')) continue;
+    const bool visible =
+        name != "__MACOSX" && std::ranges::any_of(fs::directory_iterator(entry.path()), [](const auto& file) {
+          return !file.path().filename().string().starts_with('.');
+        });
+    (visible ? found.names : found.empty).push_back(name);
+  }
+  std::ranges::sort(found.names);
+  std::ranges::sort(found.empty);
+  return found;
 }
 
 fs::path train_folder(const fs::path& root) {
@@ -60,8 +72,13 @@ fs::path split_folder(const fs::path& root, const std::string& split) {
 /// All files of a split by class, then by name, with the numbers that classes have in train/.
 ImageSet list(const std::string& path, const std::string& split) {
   const fs::path root(path), folder = split_folder(root, split);
-  ImageSet set{.name = path, .digest = {}, .class_names = classes_in(train_folder(root))};
-  for (const std::string& name : classes_in(folder)) {
+  ImageSet set{.name = path, .digest = {}, .class_names = classes_in(train_folder(root)).names};
+  const ClassFolders classes = classes_in(folder);
+  if (!classes.empty.empty())
+    set.remarks.push_back(fmt::format("left out: {} without pictures: {}",
+                                      count(std::ssize(classes.empty), "folder", "folders"),
+                                      excerpt(classes.empty)));
+  for (const std::string& name : classes.names) {
     const auto found = std::ranges::find(set.class_names, name);
     if (found == set.class_names.end())
       throw DataError(fmt::format("{}: its class is unknown in {}", (folder / name).string(),
@@ -191,7 +208,7 @@ std::string image_bytes(const std::string& path) {
 
 bool is_image_folder(const std::string& path) {
   const fs::path folder = train_folder(path);
-  return std::ranges::any_of(classes_in(folder),
+  return std::ranges::any_of(classes_in(folder).names,
                              [&](const std::string& name) { return !images_in(folder / name).empty(); });
 }
 

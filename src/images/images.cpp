@@ -147,8 +147,9 @@ void internal::choose_images(ImageSet& set, const ImageOptions& options, bool so
     set.class_names = std::move(names);
   }
   if (set.classes() < 2)
-    throw DataError(fmt::format("{}: its only class is '{}'; classification needs two", set.name,
-                                excerpt(set.class_names)));
+    throw DataError(fmt::format(
+        "{}: its only class is '{}'; classification needs two{}", set.name, excerpt(set.class_names),
+        set.remarks.empty() ? "" : fmt::format(" ({})", fmt::join(set.remarks, "; "))));
   const bool turns = sorted && options.n > 0 && !options.shuffle;
   if (turns) take_turns(set.records, of, set.classes());
   keep(set.records, set.name, options.n, options.shuffle, options.seed, options.classes);

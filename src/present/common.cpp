@@ -75,7 +75,7 @@ std::string heading(const Dataset& data, const std::string& done) {
   }
   if (data.label_treatment != "given") text += fmt::format("; labels: {}", data.label_treatment);
   text += done;
-  for (const std::string& remark : data.remarks) text += "\n  " + remark;
+  for (const std::string& remark : data.shown_remarks()) text += "\n  " + remark;
   return text;
 }
 

@@ -173,6 +173,7 @@ std::string conv_text(const ImageSet& images, const ConvOptions& options, const 
   if (images.label_treatment != "given") text += fmt::format("; labels: {}", images.label_treatment);
   if (!images.corrupt.empty())
     text += fmt::format("; {} left out", count(std::ssize(images.corrupt), "damaged file", "damaged files"));
+  for (const std::string& remark : images.remarks) text += "; " + remark;
   text += "\n\n" + r.conclusion + "\n\n" + facts(options, r);
   if (r.test) text += "\ntest images: " + evaluation_text(*r.test, images.class_names);
   return text + fmt::format("\n{:.1f} s\n", r.seconds);

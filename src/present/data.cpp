@@ -209,4 +209,13 @@ std::string fetched_text(const KnownSet& set, const std::string& cache, bool dow
                      set.licence, next_text(after_fetch(set.name)));
 }
 
+std::string encoded_text(const std::string& file, const std::string& model, const Dataset& data) {
+  std::string text =
+      fmt::format("{}: {} as {} takes them: {} x {} numbers, float64\n",
+                  file == "-" ? "standard output" : file, data.name, model, data.n(), data.d());
+  if (!data.feature_names.empty()) text += fmt::format("x: {}\n", fmt::join(data.feature_names, ", "));
+  for (const std::string& remark : data.shown_remarks()) text += "  " + remark + "\n";
+  return text;
+}
+
 }  // namespace zeroloss

@@ -146,7 +146,7 @@ std::string predict_text(const std::string& file, const Model& model, const Data
   std::string text = fmt::format("{}: {}\n{}{}{}: {}\n", data.name, conclusion(data, answer),
                                  decided_text(answer), remark(model, answer), file, model.description);
   for (const std::string& said : model.notes) text += "  " + said + "\n";
-  for (const std::string& said : data.remarks) text += "  " + said + "\n";
+  for (const std::string& said : data.shown_remarks()) text += "  " + said + "\n";
   if (!answer.error) return text + "\n" + first_table(model, data, answer, has_csv);
   if (answer.labels.empty()) return text + "\n" + residual_table(data, answer);
   text += "\n" + class_table(model, data, answer);

@@ -58,6 +58,7 @@ Source image_source(const std::string& path, const ReadOptions& options) {
   source.task = Task::classification;
   source.target_name = "class folders";
   source.digest = set.digest;
+  source.remarks = set.remarks;
   source.points = [set = std::move(set), check, decoded, d = source.d](const std::vector<Index>& records) {
     RowMatrix X(static_cast<Index>(records.size()), d);
     for (Index i = 0; i < X.rows(); ++i) {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
-#include <zip.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -11,8 +11,10 @@
 #include <string_view>
 
 #include "base/ascii.hpp"
+#include "base/utf8.hpp"
 #include "sources/records.hpp"
 #include "sources/source_kind.hpp"
+#include "sources/zip_archive.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/parse.hpp"
@@ -198,22 +200,6 @@ Source points_of(const Array& array) {
   return source;
 }
 
-void append_utf8(std::string& text, std::uint32_t code) {
-  const auto more = [&](int shift) { text += static_cast<char>(0x80 | (code >> shift & 0x3F)); };
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text += static_cast<char>(0xC0 | code >> 6);
-    more(0);
-  } else if (code < 0x10000) {
-    text += static_cast<char>(0xE0 | code >> 12);
-    more(6), more(0);
-  } else {
-    text += static_cast<char>(0xF0 | (code >> 18 & 7));
-    more(12), more(6), more(0);
-  }
-}
-
 /// The texts of an array of text, each `d` characters long at most.
 std::vector<std::string> texts_of(const Array& array) {
   const std::vector<double> codes = read_all(array.block);
@@ -248,16 +234,40 @@ std::vector<std::string> digits_of(const Array& array) {
   return texts;
 }
 
+/// The number of the class of each row, where all rows have one 1 among zeros.
+std::optional<std::vector<double>> one_hot(const Array& array) {
+  if (array.shape.size() != 2 || array.shape[1] < 2 || array.kind == 'U' || array.kind == 'S') return {};
+  check_order(array);
+  array.block.check_size();
+  const std::vector<double> all = read_all(array.block);
+  std::vector<double> classes;
+  for (auto row = all.begin(); row != all.end(); row += array.block.d) {
+    const auto end = row + array.block.d, one = std::ranges::find(row, end, 1.0);
+    if (one == end || std::count(row, end, 0.0) != array.block.d - 1) return {};
+    classes.push_back(static_cast<double>(one - row));
+  }
+  return classes;
+}
+
 void set_targets(Source& source, const std::string& called, const Array& array, const std::string& task) {
   const std::string& name = array.block.bytes.name;
   const bool column = array.shape.size() == 2 && array.shape[1] == 1;
-  if (array.shape.size() != 1 && !column)
-    throw DataError(fmt::format("{}: {} must be 1-d; found shape {}", name, called, array.shape_text()));
+  const auto classes = column ? std::nullopt : one_hot(array);
+  if (array.shape.size() != 1 && !column && !classes)
+    throw DataError(
+        fmt::format("{}: {} must be 1-d, or one-hot; found shape {}", name, called, array.shape_text()));
   if (array.block.n != source.n)
     throw DataError(
         fmt::format("{}: {} has {} values, but there are {} points", name, called, array.block.n, source.n));
   array.block.check_size();
   source.target_name = fmt::format("array '{}'", called);
+  if (classes) {
+    source.numbers = *classes;
+    source.task = Task::classification;
+    source.remarks.push_back(fmt::format("one-hot: a row of '{}' is the number of its 1, 0 to {}",
+                                         excerpt(called), array.block.d - 1));
+    return;
+  }
   if (array.kind == 'U' || array.kind == 'S') {
     source.texts = texts_of(array);
     return;
@@ -272,50 +282,15 @@ void set_targets(Source& source, const std::string& called, const Array& array, 
   source.texts = digits_of(array);
 }
 
-using Archive = std::shared_ptr<zip_t>;
-
-Archive open_archive(const std::string& path) {
-  file_bytes(path);  // says what is wrong if it cannot be read
-  int status = 0;
-  Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &status), [](zip_t* z) {
-    if (z != nullptr) zip_discard(z);
-  });
-  if (archive) return archive;
-  zip_error_t error;
-  zip_error_init_with_code(&error, status);
-  const std::string reason = zip_error_strerror(&error);
-  zip_error_fini(&error);
-  throw DataError(fmt::format("{}: not an npz archive, or a truncated one: {}", path, reason));
-}
-
-Bytes entry_bytes(const Archive& archive, const std::string& path, zip_int64_t index,
-                  const std::string& array) {
-  const std::string name = fmt::format("{}: array '{}'", path, excerpt(array));
-  const auto open = [archive, name, index] {
-    const std::shared_ptr<zip_file_t> file(
-        zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(index), 0), [](zip_file_t* f) {
-          if (f != nullptr) zip_fclose(f);
-        });
-    if (!file) throw DataError(fmt::format("{}: {}", name, zip_strerror(archive.get())));
-    return ByteReader([file, name](void* to, std::size_t count) {
-      const zip_int64_t got = zip_fread(file.get(), to, count);
-      if (got < 0) throw DataError(fmt::format("{}: damaged: {}", name, zip_file_strerror(file.get())));
-      return static_cast<std::size_t>(got);
-    });
-  };
-  return {name, open, std::nullopt};
-}
-
 using NamedArrays = std::vector<std::pair<std::string, Array>>;
 
 NamedArrays arrays_of(const std::string& path) {
-  const Archive archive = open_archive(path);
   NamedArrays arrays;
-  for (zip_int64_t i = 0; i < zip_get_num_entries(archive.get(), 0); ++i) {
-    std::string name = zip_get_name(archive.get(), static_cast<zip_uint64_t>(i), 0);
-    if (!name.ends_with(".npy")) continue;
-    name.resize(name.size() - 4);
-    arrays.emplace_back(name, read_header(entry_bytes(archive, path, i, name)));
+  for (ZipEntry& entry : entries_of(path)) {
+    if (!entry.name.ends_with(".npy")) continue;
+    entry.name.resize(entry.name.size() - 4);
+    entry.bytes.name = fmt::format("{}: array '{}'", path, excerpt(entry.name));
+    arrays.emplace_back(entry.name, read_header(entry.bytes));
   }
   return arrays;
 }
@@ -480,6 +455,21 @@ RowMatrix read_array(const std::string& path, const std::string& name) {
   if (array.shape.empty())
     throw DataError(fmt::format("{}: expected an array; found a single number", array.block.bytes.name));
   return numbers_of(array);
+}
+
+std::string npy_bytes(const RowMatrix& X) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr std::size_t kAligned = 64;  // of the numbers, as NumPy has them
+  std::string header =
+      fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, {}), }}", X.rows(), X.cols());
+  header.append(kAligned - (10 + header.size() + 1) % kAligned, ' ');
+  header += '\n';
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += static_cast<char>(header.size() & 0xFF);
+  bytes += static_cast<char>(header.size() >> 8);
+  bytes += header;
+  bytes.append(reinterpret_cast<const char*>(X.data()), static_cast<std::size_t>(X.size()) * sizeof(double));
+  return bytes;
 }
 
 }  // namespace zeroloss

@@ -13,6 +13,7 @@
 #include "data/choose.hpp"
 #include "linalg/decompositions.hpp"
 #include "sources/table_source.hpp"
+#include "tables/spelling.hpp"
 #include "zeroloss/base/blas.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
@@ -68,7 +69,8 @@ std::vector<double> increasing_numbers(const std::vector<std::string>& names) {
   return values;
 }
 
-Task task_of(const Source& source, const std::vector<Index>& used, const ReadOptions& options) {
+Task task_of(const Source& source, const std::vector<Index>& used, const ReadOptions& options,
+             std::vector<std::string>& remarks) {
   if (source.numbers.empty() && source.texts.empty()) {
     if (options.task != "auto")
       throw DataError(fmt::format("{}: has no targets, so its task cannot be {}", source.name, options.task));
@@ -89,9 +91,17 @@ Task task_of(const Source& source, const std::vector<Index>& used, const ReadOpt
     distinct.insert(y);
     if (y != std::floor(y) || static_cast<double>(distinct.size()) > most) return Task::regression;
   }
-  constexpr std::size_t kFew = 10;  // integers that all differ are no classes
-  if (used.size() > kFew && distinct.size() == used.size()) return Task::regression;
-  return Task::classification;
+  // More integers than a few of which most occur once are no classes, unless they count from 0 or 1.
+  constexpr std::size_t kFew = 5, kMost = 10;
+  const bool counting = (*distinct.begin() == 0 || *distinct.begin() == 1) &&
+                        *distinct.rbegin() - *distinct.begin() + 1 == static_cast<double>(distinct.size());
+  const bool all_differ = used.size() > kMost && distinct.size() == used.size();
+  if (!all_differ && (counting || distinct.size() <= kFew || 2 * distinct.size() <= used.size()))
+    return Task::classification;
+  remarks.push_back(
+      fmt::format("targets: numbers, {} different ones in {}; `task=classification` makes classes of them",
+                  distinct.size(), count(static_cast<Index>(used.size()), "record", "records")));
+  return Task::regression;
 }
 
 void check_finite(const Source& source, const std::vector<Index>& used) {
@@ -109,7 +119,7 @@ void say_rounding(const Source& source, Dataset& data) {
   };
   if ((source.wide_points && wide(data.X)) ||
       (source.wide_numbers && data.task == Task::regression && wide(data.y)))
-    data.remarks.emplace_back(
+    data.say(
         "rounded: integers of 2^53 and more to the nearest double: what differs in later digits alone is the "
         "same");
 }
@@ -149,17 +159,22 @@ RowMatrix projected(const RowMatrix& X, const Matrix& basis) {
 }
 
 /// The number of a class among those that other data have.
-Index class_among(const std::vector<std::string>& given, const std::string& name, const std::string& data) {
-  const auto found = std::ranges::find(given, name);
-  if (found == given.end())
-    throw DataError(
-        fmt::format("{}: class '{}' is none of those trained on: {}", data, excerpt(name), excerpt(given)));
-  return found - given.begin();
+Index class_among(const std::vector<std::string>& given, const std::string& name, const std::string& data,
+                  bool joined) {
+  const Index found = place_of(given, name, joined);
+  if (found >= 0) return found;
+  const Index alike = place_of(given, name, true);
+  throw DataError(
+      fmt::format("{}: class '{}' is none of those trained on: {}{}", data, excerpt(name), excerpt(given),
+                  alike < 0 ? ""
+                            : fmt::format("; it differs from '{}' in case, blanks or a final period alone: "
+                                          "`spelling=joined` takes it for that",
+                                          excerpt(given[static_cast<std::size_t>(alike)]))));
 }
 
 /// The targets of the records kept; classes that no point has any more are dropped, unless they are given.
 void set_targets(Dataset& data, const Source& source, const Classes& classes, const Like& like,
-                 bool one_asked) {
+                 const ReadOptions& options) {
   if (data.task == Task::none) return;
   data.y.resize(static_cast<Index>(data.records.size()));
   if (data.task == Task::regression) {
@@ -173,7 +188,8 @@ void set_targets(Dataset& data, const Source& source, const Classes& classes, co
   for (std::size_t k = 0; k < index.size(); ++k) {
     if (index[k] < 0) continue;
     if (given != nullptr) {
-      index[k] = class_among(*given, classes.names[k], data.name);
+      index[k] = class_among(*given, classes.names[k], data.name,
+                             options.spelling == "joined" || data.encoding.joined);
       continue;
     }
     index[k] = data.classes();
@@ -183,7 +199,7 @@ void set_targets(Dataset& data, const Source& source, const Classes& classes, co
     throw DataError(
         fmt::format("{}: all of the {} points kept have class '{}'; classification needs two classes: {}",
                     data.name, data.records.size(), excerpt(data.class_names.front()),
-                    one_asked                              ? "name two or more in `classes`"
+                    options.classes.size() == 1            ? "name two or more in `classes`"
                     : std::ssize(data.records) == source.n ? "name another `target`"
                                                            : "keep more points with `n`, or `shuffle` them"));
   for (Index i = 0; i < data.y.size(); ++i)
@@ -215,14 +231,22 @@ void check_no_table_options(const Source& source, const ReadOptions& options) {
   if (!options.id.empty()) refuse("id");
   if (!options.one_hot.empty()) refuse("one_hot");
   if (!options.na_values.empty()) refuse("na_values");
+  const ReadOptions plain;
+  if (options.spelling != plain.spelling) refuse("spelling");
+  if (options.unknown != plain.unknown) refuse("unknown");
+  if (!options.delimiter.empty()) refuse("delimiter");
+  if (options.decimal != plain.decimal) refuse("decimal");
+  if (options.header != plain.header) refuse("header");
+  if (options.skip) refuse("skip");
+  if (options.skip_end) refuse("skip_end");
 }
 
 /// The records that can be used, of a table with what it says of its columns.
 Choice used_of(const Source& source, const ReadOptions& options, const Encoding* encoding) {
   if (source.table && encoding == nullptr)
-    return choose_columns(
-        *source.table, source.target,
-        {options.features, options.drop, options.one_hot, options.id, options.missing, options.na_values});
+    return choose_columns(*source.table, source.target,
+                          {options.features, options.drop, options.one_hot, options.id, options.missing,
+                           options.na_values, options.spelling == "joined"});
   Choice choice;
   if (source.table) {
     choice.encoding = *encoding;
@@ -237,7 +261,8 @@ Choice used_of(const Source& source, const ReadOptions& options, const Encoding*
   if (const Index left_out = source.n - std::ssize(choice.records); left_out > 0)
     choice.remarks.push_back(fmt::format("left out: {} without a target; `target=none` takes all",
                                          count(left_out, "record", "records")));
-  if (source.table) treat_missing(*source.table, *encoding, options.missing, choice);
+  if (source.table)
+    treat_missing(*source.table, *encoding, options.missing, options.unknown == "missing", choice);
   return choice;
 }
 
@@ -292,16 +317,22 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
   data.target_name = source.target_name;
   Choice& choice = chosen.choice = used_of(source, options, like.encoding);
   data.encoding = choice.encoding;
-  data.remarks = source.remarks;
+  data.remarks = data.brief = source.remarks;
   data.remarks.insert(data.remarks.end(), choice.remarks.begin(), choice.remarks.end());
+  const std::vector<std::string>& brief = choice.brief.empty() ? choice.remarks : choice.brief;
+  data.brief.insert(data.brief.end(), brief.begin(), brief.end());
+  const auto before = std::ssize(data.remarks);
   const std::vector<Index> used = std::move(choice.records);
   check_finite(source, used);
-  data.task = task_of(source, used, options);
+  data.task = task_of(source, used, options, data.remarks);
   Classes classes;
   if (data.task == Task::classification) {
     classes = classes_of(source);
     data.source_classes = classes.names;
     if (source.table && source.texts.empty()) say_spellings(source, classes, used, data.remarks);
+    if (source.table && like.class_names == nullptr)
+      if (std::string several = several_spellings(data.target_name, classes.names); !several.empty())
+        data.remarks.push_back(std::move(several));
   }
   std::vector<Index>& records = data.records;
   if (options.classes.empty()) {
@@ -325,7 +356,7 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
   }
   keep(records, source.name, options.n, options.shuffle, options.seed, options.classes);
   const auto n = static_cast<Index>(records.size());
-  set_targets(data, source, classes, like, options.classes.size() == 1);
+  set_targets(data, source, classes, like, options);
   if (data.task == Task::classification && data.classes() == n && n > 10 && like.class_names == nullptr)
     data.remarks.push_back(
         fmt::format("every record has a class of its own: is {} an identifier?", excerpt(data.target_name)));
@@ -333,6 +364,8 @@ Chosen choose_all_but_points(const Source& source, const ReadOptions& options, c
     throw DataError(fmt::format("{}: has no labels to make {}", data.name, options.labels));
   treat_labels(data.y, data.classes(), options.labels, options.seed);
   data.label_treatment = options.labels;
+  data.brief.insert(data.brief.end(), data.remarks.begin() + before, data.remarks.end());
+  if (options.verbose) data.brief.clear();
   return chosen;
 }
 
@@ -371,7 +404,7 @@ Dataset select(const Source& source, const ReadOptions& options, const Like& lik
   require_memory(8.0 * static_cast<double>(n) * static_cast<double>(d),
                  fmt::format("{}: {} points of {} numbers", source.name, n, d), "keep fewer points with n");
   if (source.table) {
-    data.X = encode(*source.table, data.encoding, records);
+    data.X = encode(*source.table, data.encoding, records, options.unknown == "missing");
     if (source.table->header || !choice.remarks.empty()) data.feature_names = data.encoding.features();
   } else {
     data.X = source.points(records);
@@ -403,7 +436,7 @@ Dataset select_stored(const Source& source, const ReadOptions& options) {
   if (options.standardize != "auto" && options.standardize != "no") refuse("standardize");
   if (options.bias.value_or(source.bias) != 0) refuse("bias");
   Dataset data = choose_all_but_points(source, options, {}).data;
-  if (source.wide_points) data.remarks.emplace_back("integers of 64 bits are read as the nearest doubles");
+  if (source.wide_points) data.say("integers of 64 bits are read as the nearest doubles");
   if (options.d > 0) data.feature_names.clear();
   data.stored = std::make_shared<StoredPoints>(left_in_place(source, options, data.records));
   check_around_points(data);

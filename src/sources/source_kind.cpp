@@ -11,6 +11,7 @@
 #include "base/choices.hpp"
 #include "sources/bytes.hpp"
 #include "sources/recipe.hpp"
+#include "sources/unsupported_formats.hpp"
 #include "zeroloss/base/digest.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
@@ -19,8 +20,8 @@
 namespace zeroloss {
 namespace internal {
 
-SourceKind digits(), sphere(), stream(), csv(), unread(), npy(), npz(), idx(), cifar_batch(), cifar(),
-    mnist(), image_folder();
+SourceKind digits(), sphere(), stream(), csv(), zipped(), unread(), npy(), npz(), idx(), cifar_batch(),
+    cifar(), mnist(), image_folder();
 SourceKind downloaded(const KnownSet& set);
 
 }  // namespace internal
@@ -33,7 +34,7 @@ using Is = SourceKind::Is;
 /// Of files whose name says nothing, csv takes any text: it is asked last.
 const std::vector<SourceKind>& kinds() {
   static const std::vector<SourceKind> all = [] {
-    std::vector<SourceKind> rows{digits(), sphere(), stream(),      csv(),   unread(), npy(),
+    std::vector<SourceKind> rows{digits(), sphere(), stream(),      csv(),   zipped(), unread(),      npy(),
                                  npz(),    idx(),    cifar_batch(), cifar(), mnist(),  image_folder()};
     for (const KnownSet& set : known_sets()) rows.push_back(downloaded(set));
     return rows;
@@ -124,6 +125,7 @@ bool internal::leaves_open(const std::string& source, const std::string& key) {
 
 Source internal::open_folder(const std::string& path, const ReadOptions& options) {
   if (const SourceKind* kind = find({Is::folder}, {path, options.split})) return kind->open(path, options);
+  refuse_folder(path);
   const std::string expected = listed(Is::folder, &SourceKind::what, " or ");
   throw DataError(
       fmt::format("{}: no {} files known here; expected {}", path, options.split,

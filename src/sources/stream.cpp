@@ -10,6 +10,7 @@
 
 #include "data/stop_streams.hpp"
 #include "sources/source_kind.hpp"
+#include "sources/utf16.hpp"
 #include "zeroloss/base/error.hpp"
 
 /// What can be read only once: standard input, pipes and sockets that have a name.
@@ -57,24 +58,25 @@ std::string read_once(const std::string& name, const std::string& path) {
 }  // namespace
 
 SourceKind stream() {
-  return {SourceKind::Is::stream,
-          "- (standard input)",
-          "",
-          [](const Asked& asked) {
-            std::error_code ignored;
-            const auto type = std::filesystem::status(asked.text, ignored).type();
-            using Type = std::filesystem::file_type;
-            return is_standard_input(asked.text) || type == Type::fifo || type == Type::socket ||
-                   type == Type::character;
-          },
-          [](const std::string& path, const ReadOptions& options) {
-            const std::string name = is_standard_input(path) ? "standard input" : path;
-            std::string content = read_once(name, path);
-            if (content.find('\0') != std::string::npos && !content.starts_with("\x1f\x8b"))
-              throw DataError(name + ": holds binary data, but a pipe is read as csv; save it to a file");
-            return open_csv(name, std::move(content), std::nullopt, options);
-          },
-          true};
+  return {
+      SourceKind::Is::stream,
+      "- (standard input)",
+      "",
+      [](const Asked& asked) {
+        std::error_code ignored;
+        const auto type = std::filesystem::status(asked.text, ignored).type();
+        using Type = std::filesystem::file_type;
+        return is_standard_input(asked.text) || type == Type::fifo || type == Type::socket ||
+               type == Type::character;
+      },
+      [](const std::string& path, const ReadOptions& options) {
+        const std::string name = is_standard_input(path) ? "standard input" : path;
+        std::string content = read_once(name, path);
+        if (content.find('\0') != std::string::npos && !content.starts_with("\x1f\x8b") && !is_utf16(content))
+          throw DataError(name + ": holds binary data, but a pipe is read as csv; save it to a file");
+        return open_csv(name, std::move(content), std::nullopt, options);
+      },
+      true};
 }
 
 }  // namespace zeroloss::internal

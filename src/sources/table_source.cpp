@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "tables/cells.hpp"
+#include "tables/spelling.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
 
@@ -26,7 +27,8 @@ void set_column(Source& source, const Column& column, const std::string& task) {
   source.target_name = column.called();
   source.numbers.clear();
   source.texts.clear();
-  const bool numbers = column.is != CellKind::text && column.is != CellKind::truth;
+  const bool numbers = column.is != CellKind::text && column.is != CellKind::truth &&
+                       (!column.categories || task == "regression");
   if (numbers && (task == "regression" || !are_names(column))) {
     source.numbers = column.numbers;
     if (is_date(column.is)) source.task = Task::regression;
@@ -71,6 +73,7 @@ void take_target(Source& source, const DataTable& table, std::optional<Index> ta
 
 Source source_of(DataTable table, const ReadOptions& options) {
   Source source;
+  if (options.spelling == "joined") join_spellings(table);
   source.n = table.n();
   take_target(source, table, target_of(table, options.target), options.task);
   source.remarks = table.remarks;

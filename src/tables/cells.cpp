@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 
 #include "base/ascii.hpp"
+#include "tables/dates.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
 
@@ -139,78 +139,6 @@ std::optional<double> truth(std::string_view cell) {
   return {};
 }
 
-/// The seconds by which a time is ahead of UTC, as its end says, Z, +hh:mm, -hhmm or +hh, which is taken off.
-std::optional<double> offset(std::string_view& time) {
-  if (time.ends_with('Z')) {
-    time.remove_suffix(1);
-    return 0;
-  }
-  const std::size_t sign = time.find_first_of("+-");
-  if (sign == std::string_view::npos) return 0;
-  std::string ahead(time.substr(sign + 1));
-  if (ahead.size() == 5 && ahead[2] == ':') ahead.erase(2, 1);
-  if (!digits(ahead) || (ahead.size() != 2 && ahead.size() != 4)) return {};
-  const double hours = *plain(ahead.substr(0, 2)), minutes = ahead.size() == 4 ? *plain(ahead.substr(2)) : 0;
-  if (hours > 15 || minutes > 59) return {};
-  const bool behind = time[sign] == '-';
-  time = time.substr(0, sign);
-  return (behind ? -60 : 60) * (60 * hours + minutes);
-}
-
-/// yyyy-mm-dd, yyyy/mm/dd or dd.mm.yyyy, then perhaps T or a space and h:mm, :ss, .fff, AM or PM, and Z or
-/// an offset.
-std::optional<double> date(std::string_view cell) {
-  if (cell.size() >= 10 && cell[2] == '.' && cell[5] == '.')
-    return date(
-        fmt::format("{}-{}-{}{}", cell.substr(6, 4), cell.substr(3, 2), cell.substr(0, 2), cell.substr(10)));
-  if (cell.size() < 10 || (cell[4] != '-' && cell[4] != '/') || cell[7] != cell[4]) return {};
-  const auto part = [&](std::size_t from, std::size_t count) {
-    const std::string_view text = cell.substr(std::min(from, cell.size()), count);
-    return digits(text) && text.size() == count ? static_cast<int>(*plain(text)) : -1;
-  };
-  const std::chrono::year_month_day day{std::chrono::year(part(0, 4)),
-                                        std::chrono::month(static_cast<unsigned>(part(5, 2))),
-                                        std::chrono::day(static_cast<unsigned>(part(8, 2)))};
-  if (part(0, 4) < 0 || !day.ok()) return {};
-  const auto days = static_cast<double>(std::chrono::sys_days(day).time_since_epoch().count());
-  if (cell.size() == 10) return days;
-  if (cell.size() > 12 && cell[12] == ':')
-    return date(fmt::format("{}0{}", cell.substr(0, 11), cell.substr(11)));
-  if (cell.size() < 16 || (cell[10] != 'T' && cell[10] != ' ') || cell[13] != ':') return {};
-  int hours = part(11, 2);
-  const int minutes = part(14, 2);
-  if (hours < 0 || hours > 24 || minutes < 0 || minutes > 59) return {};
-  double seconds = 0;
-  std::string_view rest = cell.substr(16);
-  if (const std::string half = lowered(rest.substr(rest.size() - std::min<std::size_t>(rest.size(), 2)));
-      half == "am" || half == "pm") {
-    if (hours < 1 || hours > 12) return {};
-    hours = hours % 12 + (half == "pm" ? 12 : 0);
-    rest = trimmed(rest.substr(0, rest.size() - 2));
-  }
-  const auto ahead = offset(rest);
-  if (!ahead) return {};
-  if (rest.starts_with(':')) {
-    const auto found = plain(rest.substr(1));
-    if (!found || !(*found >= 0 && *found < 61)) return {};
-    seconds = *found;
-  } else if (!rest.empty()) {
-    return {};
-  }
-  return days + (hours * 3600 + minutes * 60 + seconds - *ahead) / 86400;
-}
-
-/// 1/31/2020 or 31/1/2020, with slashes or hyphens, then perhaps a time as above.
-std::optional<double> short_date(std::string_view cell, bool month_first) {
-  const std::size_t first = std::min(cell.find_first_of("/-"), cell.size());
-  const std::string_view rest = cell.substr(std::min(first + 1, cell.size()));
-  const std::size_t second = first < cell.size() ? std::min(rest.find(cell[first]), rest.size()) : 0;
-  const std::string_view a = cell.substr(0, first), b = rest.substr(0, second);
-  if (!digits(a) || a.size() > 2 || !digits(b) || b.size() > 2 || rest.size() < second + 5) return {};
-  return date(fmt::format("{}-{:0>2}-{:0>2}{}", rest.substr(second + 1, 4), month_first ? a : b,
-                          month_first ? b : a, rest.substr(second + 5)));
-}
-
 }  // namespace
 
 std::optional<double> value_of(std::string_view cell, CellKind is) {
@@ -224,11 +152,13 @@ std::optional<double> value_of(std::string_view cell, CellKind is) {
     case CellKind::truth:
       return truth(cell);
     case CellKind::date:
-      return date(cell);
+      return days_of(cell);
     case CellKind::month_day_year:
-      return short_date(cell, true);
+      return days_of_short(cell, true);
     case CellKind::day_month_year:
-      return short_date(cell, false);
+      return days_of_short(cell, false);
+    case CellKind::time:
+      return hours_of(cell);
     case CellKind::text:
       return {};
   }

@@ -10,7 +10,7 @@ namespace internal {
 
 constexpr std::array kCells{CellKind::number,         CellKind::amount, CellKind::decimal_comma,
                             CellKind::truth,          CellKind::date,   CellKind::month_day_year,
-                            CellKind::day_month_year, CellKind::text};
+                            CellKind::day_month_year, CellKind::time,   CellKind::text};
 
 template <>
 Json stored(const CellKind& cell) {
@@ -29,8 +29,8 @@ void restore(const Json& json, CellKind& cell) {
 using namespace internal;
 
 std::string name(CellKind cell) {
-  constexpr std::array names{"number", "amount",         "decimal comma",  "truth",
-                             "date",   "month day year", "day month year", "text"};
+  constexpr std::array names{"number",         "amount",         "decimal comma", "truth", "date",
+                             "month day year", "day month year", "time",          "text"};
   return names[static_cast<std::size_t>(cell)];
 }
 
@@ -47,7 +47,9 @@ Encoding read_encoding(const std::string& text) {
   if (text.empty()) return encoding;
   try {
     Json json = Json::parse(text);
-    if (json.find("na_values") == nullptr) json["na_values"] = Json::array();  // models of earlier versions
+    // Models of earlier versions.
+    if (json.find("na_values") == nullptr) json["na_values"] = Json::array();
+    if (json.find("joined") == nullptr) json["joined"] = false;
     restore(json, encoding);
   } catch (const JsonError& error) {
     throw DataError(std::string("columns of a model: ") + error.what());

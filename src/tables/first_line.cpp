@@ -17,7 +17,8 @@ namespace {
 /// What may be a name. Truth values may: f, n, t and y are also letters.
 bool is_word(std::string_view cell) {
   if (is_missing(cell)) return false;
-  for (const CellKind kind : {CellKind::number, CellKind::amount, CellKind::decimal_comma, CellKind::date})
+  for (const CellKind kind :
+       {CellKind::number, CellKind::amount, CellKind::decimal_comma, CellKind::date, CellKind::time})
     if (value_of(cell, kind)) return false;
   return true;
 }
@@ -36,8 +37,14 @@ Index count_in(std::string_view cell) {
 }  // namespace
 
 bool names_columns(const Words& first, const Words& second) {
+  const auto is_quantity = [](std::string_view cell) {
+    return !cell.empty() && !is_missing(cell) && !is_word(cell);
+  };
+  const bool has_numbers = std::ranges::any_of(first, is_quantity);
   for (std::size_t j = 0; j < first.size(); ++j)
-    if (is_word(first[j]) && (second.empty() || j >= second.size() || !is_word(second[j]))) return true;
+    if (is_word(first[j]) &&
+        (j >= second.size() || (is_missing(second[j]) ? !has_numbers : !is_word(second[j]))))
+      return true;
   // R leaves the column of its row names, which count from 1, without a name.
   return !second.empty() && first[0].empty() && second[0] == "1" && first.size() > 1 &&
          std::all_of(first.begin() + 1, first.end(), is_word);

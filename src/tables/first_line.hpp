@@ -11,8 +11,9 @@ namespace zeroloss::internal {
 using Words = std::vector<std::string>;
 
 /// Whether it is names beside the second line (which may be empty: there is none): a word where that has a
-/// number, an amount or a date; so the first record of a file without names is not lost because its class is
-/// a word. Also words after an empty cell that has the number 1 below it.
+/// number, an amount or a date, or a missing cell if it has no number itself; so the first record of a file
+/// without names is not lost because its class is a word. Also words after an empty cell that has the number
+/// 1 below it.
 bool names_columns(const Words& first, const Words& second);
 
 /// The same of a table of texts, whose first record `first` is so far: none of its cells occurs again in its

@@ -13,8 +13,9 @@ std::optional<Index> id_of(const DataTable& table, std::optional<Index> target, 
                            const std::string& id);
 
 /// Of a table whose inputs are known: leaves the records with missing cells out of `choice`, refuses them, or
-/// says that they are filled in as `encoding` does, as `missing` says (ReadOptions). Throws as encode() does.
+/// says that they are filled in as `encoding` does, as `missing` says (ReadOptions); those of a category that
+/// is not known are missing if asked. Throws as encode() does.
 void treat_missing(const DataTable& table, const Encoding& encoding, const std::string& missing,
-                   Choice& choice);
+                   bool unknown_is_missing, Choice& choice);
 
 }  // namespace zeroloss::internal

@@ -72,7 +72,7 @@ Readings readings_of(const Column& column) {
     ways.is = CellKind::number;  // nothing but missing cells
     return ways;
   }
-  for (const CellKind kind : {CellKind::number, CellKind::truth, CellKind::date})
+  for (const CellKind kind : {CellKind::number, CellKind::truth, CellKind::date, CellKind::time})
     if (ways.is == CellKind::text && all_are(column, kind)) ways.is = kind;
   if (ways.is == CellKind::number) ways.decimals.first = true;
   if (ways.is != CellKind::text) return ways;
@@ -129,7 +129,11 @@ std::string refuse_two_units(const DataTable& table, const Column& column, CellK
 /// A kind of cells, as a message says it.
 std::string several(CellKind is, std::string_view example) {
   if (is == CellKind::number) return "numbers";
-  return fmt::format("{} such as {}", is_date(is) ? "dates" : "numbers", quoted(example));
+  return fmt::format("{} such as {}",
+                     is_date(is)            ? "dates"
+                     : is == CellKind::time ? "times"
+                                            : "numbers",
+                     quoted(example));
 }
 
 /// `strays` are the records whose cells are not of this kind.
@@ -142,33 +146,15 @@ std::string refuse_words(const DataTable& table, const Column& column, const std
   if (strays.size() > kShown) more.push_back(fmt::format("{} in all", strays.size()));
   const std::string_view first = column.cells[strays[0]];
   const std::string also = more.empty() ? "" : fmt::format(" (also {})", fmt::join(more, ", "));
-  const std::string found =
-      fmt::format("{}: found text {} among {}, expected {}{}", table.where(strays[0], column), quoted(first),
-                  several(is, example), is_date(is) ? "a date" : "a number", also);
+  const std::string found = fmt::format("{}: found text {} among {}, expected {}{}",
+                                        table.where(strays[0], column), quoted(first), several(is, example),
+                                        is_date(is)            ? "a date"
+                                        : is == CellKind::time ? "a time"
+                                                               : "a number",
+                                        also);
   if (!can_be_typed(first)) return fmt::format("{}; correct it, or {}", found, leave_out(column));
   return fmt::format("{}; correct it, say that it means a missing cell: `na_values={}`, or {}", found, first,
                      leave_out(column));
-}
-
-/// A date whose month has a name: 8 Feb 2020, February 8, 2020.
-bool names_a_month(std::string_view cell) {
-  constexpr std::array<std::string_view, 12> kMonths{"january",   "february", "march",    "april",
-                                                     "may",       "june",     "july",     "august",
-                                                     "september", "october",  "november", "december"};
-  std::string text = lowered(cell);
-  const bool numbered = std::ranges::any_of(text, is_digit);
-  std::ranges::replace_if(
-      text, [](char c) { return !is_letter(c); }, ' ');
-  return numbered && std::ranges::any_of(words_of(text), [&](std::string_view word) {
-           return word.size() >= 3 && std::ranges::any_of(kMonths, [&](std::string_view month) {
-                    return month.starts_with(word);
-                  });
-         });
-}
-
-/// A time without its day: 9:13 AM, 21:13:05.
-bool is_time(std::string_view cell) {
-  return value_of(fmt::format("2000-01-01 {}", cell), CellKind::date).has_value();
 }
 
 /// The unit behind a number: "kg" of "27 kg"; empty where there is none, or digits are in it.
@@ -182,17 +168,11 @@ std::string_view letters_behind(std::string_view cell) {
 /// A hint on cells that are all written in a way that is not read: how they could be written.
 std::string unreadable(const Column& column) {
   std::string_view unit;
-  bool months = true, times = true, units = true;
-  for_each_cell(column, [&](Index, std::string_view cell) {
+  const bool units = for_each_cell(column, [&](Index, std::string_view cell) {
     const std::string_view behind = letters_behind(cell);
     if (unit.empty()) unit = behind;
-    months = months && names_a_month(cell);
-    times = times && is_time(cell);
-    units = units && !behind.empty() && behind == unit;
-    return months || times || units;
+    return !behind.empty() && behind == unit;
   });
-  if (months) return "dates with names of months are not read; write 2020-02-08";
-  if (times) return "times of day are not read; write hours, as 9.25";
   return units ? fmt::format("numbers with a unit are not read; leave {} out of the cells", quoted(unit))
                : "";
 }
@@ -206,6 +186,7 @@ Verdict text_or_mistake(const DataTable& table, const Column& column) {
                          CellKind::date,
                          CellKind::month_day_year,
                          CellKind::day_month_year,
+                         CellKind::time,
                          commas ? CellKind::decimal_comma : CellKind::amount,
                          commas ? CellKind::amount : CellKind::decimal_comma};
   std::array<Index, kinds.size()> of{};
@@ -247,7 +228,7 @@ Verdict verdict_of(const DataTable& table, const Column& column, const Readings&
                    Ways days) {
   constexpr auto kPoint = CellKind::amount, kComma = CellKind::decimal_comma;
   if (ways.is == CellKind::number && !(decimals.second && ways.decimals.first)) return {ways.is};
-  if (ways.is == CellKind::truth || ways.is == CellKind::date) return {ways.is};
+  if (ways.is == CellKind::truth || ways.is == CellKind::date || ways.is == CellKind::time) return {ways.is};
   if (ways.days.first && ways.days.second && days.second) {
     const auto record = differs(column, CellKind::month_day_year, CellKind::day_month_year);
     if (record && days.first)
@@ -312,11 +293,19 @@ void read_as(const DataTable& table, Column& column, CellKind is) {
 void read_cells(DataTable& table) {
   std::vector<Readings> ways;
   for (const Column& column : table.columns) ways.push_back(readings_of(column));
-  const bool commas = std::ranges::any_of(ways, [](const Readings& is) { return is.decimals.second; });
+  const bool commas = table.decimal != '.' &&
+                      (table.decimal == ',' ||
+                       std::ranges::any_of(ways, [](const Readings& is) { return is.decimals.second; }));
   for (std::size_t j = 0; commas && j < ways.size(); ++j)
     if (ways[j].is == CellKind::number && ways[j].decimals.first)
       ways[j].decimals.second = all_are(table.columns[j], CellKind::decimal_comma);
-  const Ways decimals = only(ways, &Readings::decimals), days = only(ways, &Readings::days);
+  Ways decimals = only(ways, &Readings::decimals);
+  const Ways days = only(ways, &Readings::days);
+  if (table.decimal != 0) {
+    decimals = {table.decimal == '.', table.decimal == ','};
+    for (Readings& is : ways)
+      if (is.is != CellKind::number) (decimals.first ? is.decimals.second : is.decimals.first) = false;
+  }
   for (std::size_t j = 0; j < ways.size(); ++j) {
     Column& column = table.columns[j];
     Verdict verdict = verdict_of(table, column, ways[j], decimals, days);

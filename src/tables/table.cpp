@@ -13,6 +13,7 @@
 #include "tables/cells.hpp"
 #include "tables/known_inputs.hpp"
 #include "tables/placeholder.hpp"
+#include "tables/spelling.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/parse.hpp"
 #include "zeroloss/base/text.hpp"
@@ -137,10 +138,6 @@ std::string far_from_others(const Column& column, const Placeholder& odd) {
       odd.cell, count(odd.cells, "cell", "cells"), column.called(), odd.least, odd.greatest);
 }
 
-std::string read_as(const Column& column) {
-  return fmt::format("read: {} as {}", column.called(), name(column.is));
-}
-
 DataError none_left(const DataTable& table, const std::string& why) {
   return DataError(fmt::format("{}: no record of {} is left: {}", table.name, table.n(), why));
 }
@@ -173,8 +170,69 @@ void refuse_dropped(const DataTable& table, std::optional<Index> target, const T
       throw named_and_dropped(table, column, "one_hot");
 }
 
+/// What was done to the columns: a line each, and all of them in one.
+class ColumnRemarks {
+ public:
+  explicit ColumnRemarks(Choice& to) : to_(to) {}
+
+  /// What concerns more than how a column is read: it is said in any case.
+  void say(const std::string& remark) {
+    to_.remarks.push_back(remark);
+    to_.brief.push_back(remark);
+  }
+  void left_out(const Column& column, const std::string& remark) {
+    add(remark);
+    left_out_.push_back(column.name.empty() ? fmt::format("{}", column.place) : excerpt(column.name));
+  }
+  void read(const Column& column) {
+    add(fmt::format("read: {} as {}", column.called(), name(column.is)));
+    ++read_[name(column.is)];
+  }
+  void categories(Index indicators, const std::string& remark) {
+    add(remark);
+    ++categories_;
+    indicators_ += indicators;
+  }
+  void filled(Index cells, const std::string& remark) {
+    add(remark);
+    ++filled_;
+    cells_ += cells;
+  }
+
+  /// Writes the one line, in place of more than three.
+  void finish() {
+    constexpr std::size_t kFew = 3;
+    if (lines_.size() <= kFew) {
+      to_.brief.insert(to_.brief.end(), lines_.begin(), lines_.end());
+      return;
+    }
+    std::vector<std::string> parts;
+    for (const auto& [kind, columns] : read_) parts.push_back(fmt::format("{} read as {}", columns, kind));
+    if (categories_ > 0)
+      parts.push_back(
+          fmt::format("{} of categories ({})", categories_, count(indicators_, "indicator", "indicators")));
+    if (filled_ > 0)
+      parts.push_back(fmt::format("{} of {} filled by medians and flagged",
+                                  count(cells_, "missing cell", "missing cells"), filled_));
+    if (!left_out_.empty())
+      parts.push_back(fmt::format("{} left out ({})", left_out_.size(), excerpt(left_out_)));
+    to_.brief.push_back(fmt::format("columns: {}; `verbose` says it of each", fmt::join(parts, ", ")));
+  }
+
+ private:
+  void add(const std::string& remark) {
+    to_.remarks.push_back(remark);
+    lines_.push_back(remark);
+  }
+
+  Choice& to_;
+  std::vector<std::string> lines_, left_out_;
+  std::map<std::string, Index> read_;
+  Index categories_ = 0, indicators_ = 0, filled_ = 0, cells_ = 0;
+};
+
 Uses uses_of(const DataTable& table, std::optional<Index> target, const TableChoice& choice,
-             std::vector<std::string>& remarks) {
+             ColumnRemarks& remarks) {
   Uses uses;
   if (!choice.id.empty()) uses.id = column_of(table, choice.id, "id");
   const std::optional<Index> named = uses.id;
@@ -220,13 +278,14 @@ Uses uses_of(const DataTable& table, std::optional<Index> target, const TableCho
       if (const auto found = left_out.find(j); found != left_out.end()) kept.insert(left_out.extract(found));
       uses.id = named;
     }
-  for (const auto& [j, why] : left_out)
-    remarks.push_back(
-        fmt::format("left out: {}, {}; `features=all` keeps it", table.columns[to_size(j)].called(), why));
+  for (const auto& [j, why] : left_out) {
+    const Column& column = table.columns[to_size(j)];
+    remarks.left_out(column, fmt::format("left out: {}, {}; `features=all` keeps it", column.called(), why));
+  }
   if (left_out.empty()) return uses;
   for (const auto& [j, why] : kept)
-    remarks.push_back(fmt::format("kept: {}, although {}: no other column is a number",
-                                  table.columns[to_size(j)].called(), why));
+    remarks.say(fmt::format("kept: {}, although {}: no other column is a number",
+                            table.columns[to_size(j)].called(), why));
   return uses;
 }
 
@@ -301,7 +360,8 @@ std::vector<std::string> Encoding::features() const {
 Choice choose_columns(const DataTable& table, std::optional<Index> target, const TableChoice& choice) {
   check_missing(choice.missing);
   Choice made;
-  const Uses uses = uses_of(table, target, choice, made.remarks);
+  ColumnRemarks remarks(made);
+  const Uses uses = uses_of(table, target, choice, remarks);
   made.id = uses.id;
   if (uses.features.empty())
     throw DataError(
@@ -310,11 +370,14 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
     const Column& column = table.columns[to_size(*target)];
     made.encoding.target = column.name;
     if (column.is != CellKind::number && column.is != CellKind::truth && column.is != CellKind::text)
-      made.remarks.push_back(read_as(column));
+      remarks.read(column);
   }
   made.encoding.na_values = choice.na_values;
+  made.encoding.joined = choice.joined;
   std::set<Index> forced;
   for (const std::string& name : choice.categories) forced.insert(column_of(table, name, "one_hot"));
+  for (const Index j : uses.features)
+    if (table.columns[to_size(j)].categories) forced.insert(j);
   for (const Index j : uses.features)
     if (!forced.contains(j)) check_usable(table.columns[to_size(j)]);
 
@@ -344,12 +407,10 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
     made.records.push_back(i);
   }
   if (without_target > 0)
-    made.remarks.push_back(
-        fmt::format("left out: {} without a target", count(without_target, "record", "records")));
+    remarks.say(fmt::format("left out: {} without a target", count(without_target, "record", "records")));
   if (empty > 0)
-    made.remarks.push_back(
-        fmt::format("left out: {} of nothing but missing cells", count(empty, "record", "records")));
-  if (dropped > 0) made.remarks.push_back(left_out_for_holes(dropped));
+    remarks.say(fmt::format("left out: {} of nothing but missing cells", count(empty, "record", "records")));
+  if (dropped > 0) remarks.say(left_out_for_holes(dropped));
   if (made.records.empty()) {
     std::string why;
     if (without_target > 0)
@@ -371,25 +432,34 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
       input.fill = median_of(column, made.records);  // other tables may have missing cells
       input.flag = missing > 0;
     }
-    if (input.is == CellKind::text)
-      made.remarks.push_back(
-          fmt::format("categories: {}, {}{}", column.called(),
-                      count(std::ssize(input.categories), "indicator", "indicators"),
-                      missing > 0 ? fmt::format(" and a flag of {} missing", missing) : "") +
-          (column.note.empty() || forced.contains(j) ? "" : ": " + column.note));
-    else if (missing > 0)
-      made.remarks.push_back(fmt::format("filled: {}, {} by the median {} and a flag", column.called(),
-                                         count(missing, "cell", "cells"), input.fill));
-    if (input.is != CellKind::text && column.is != CellKind::number) made.remarks.push_back(read_as(column));
+    if (input.is == CellKind::text) {
+      const Index indicators = std::ssize(input.categories);
+      const bool noted = !column.note.empty() && !forced.contains(j);
+      const std::string remark =
+          fmt::format("categories: {}, {}{}{}", column.called(), count(indicators, "indicator", "indicators"),
+                      missing > 0 ? fmt::format(" and a flag of {} missing", missing) : "",
+                      noted ? ": " + column.note : "");
+      if (noted)
+        remarks.say(remark);
+      else
+        remarks.categories(indicators, remark);
+      if (const std::string several = several_spellings(column.called(), input.categories); !several.empty())
+        remarks.say(several);
+    } else if (missing > 0) {
+      remarks.filled(missing, fmt::format("filled: {}, {} by the median {} and a flag", column.called(),
+                                          count(missing, "cell", "cells"), input.fill));
+    }
+    if (input.is != CellKind::text && column.is != CellKind::number) remarks.read(column);
     if (input.is != CellKind::text && column.rounded > 0)
-      made.remarks.push_back(fmt::format(
+      remarks.say(fmt::format(
           "rounded: {} of {} to the nearest double: what differs in later digits alone is the same",
           count(column.rounded, "whole number", "whole numbers"), column.called()));
     if (input.is == CellKind::number || input.is == CellKind::decimal_comma)
       if (const auto odd = placeholder_in(column); odd && odd->cell.find(',') == std::string::npos)
-        made.remarks.push_back(far_from_others(column, *odd));
+        remarks.say(far_from_others(column, *odd));
     made.encoding.inputs.push_back(std::move(input));
   }
+  remarks.finish();
   return made;
 }
 
@@ -444,24 +514,40 @@ bool is_missing_in(const DataTable& table, const Column& column, Index record, c
                                   : is_missing(column.cells[record]);
 }
 
+/// Whether it is a category that the model's data did not have.
+bool is_unknown_in(const Column& column, Index record, const Input& input, bool joined) {
+  return !input.categories.empty() && !is_missing(column.cells[record]) &&
+         place_of(input.categories, column.cells[record], joined) < 0;
+}
+
 }  // namespace
 
 void internal::treat_missing(const DataTable& table, const Encoding& encoding, const std::string& missing,
-                             Choice& choice) {
+                             bool unknown_is_missing, Choice& choice) {
   check_missing(missing);
   const std::vector<const Column*> columns = find_inputs(table, encoding);
-  std::vector<Index> holes(columns.size());  // of an input
+  std::vector<Index> holes(columns.size()), unknown(columns.size());  // of an input
   std::vector<Index> whole;
   for (const Index i : choice.records) {
     bool any = false;
     for (std::size_t k = 0; k < columns.size(); ++k) {
-      if (!is_missing_in(table, *columns[k], i, encoding.inputs[k])) continue;
+      const Input& input = encoding.inputs[k];
+      if (unknown_is_missing && is_unknown_in(*columns[k], i, input, encoding.joined))
+        ++unknown[k];
+      else if (!is_missing_in(table, *columns[k], i, input))
+        continue;
       if (missing == "error") refuse_missing(table, i, *columns[k]);
       any = true;
       ++holes[k];
     }
     if (!any) whole.push_back(i);
   }
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    if (unknown[k] > 0)
+      choice.remarks.push_back(
+          fmt::format("unknown: {}, {} of categories that the model's data did not have, as "
+                      "missing cells",
+                      columns[k]->called(), count(unknown[k], "cell", "cells")));
   if (missing == "drop") {
     if (whole.empty()) throw none_left(table, have_holes(std::ssize(choice.records)));
     if (whole.size() < choice.records.size())
@@ -480,7 +566,8 @@ void internal::treat_missing(const DataTable& table, const Encoding& encoding, c
   }
 }
 
-RowMatrix encode(const DataTable& table, const Encoding& encoding, const std::vector<Index>& records) {
+RowMatrix encode(const DataTable& table, const Encoding& encoding, const std::vector<Index>& records,
+                 bool unknown_is_missing) {
   const std::vector<const Column*> columns = find_inputs(table, encoding);
   RowMatrix X = RowMatrix::Zero(std::ssize(records), encoding.d());
   Index at = 0;
@@ -496,14 +583,15 @@ RowMatrix encode(const DataTable& table, const Encoding& encoding, const std::ve
         const double value = number_in(table, column, i, input.is);
         missing = std::isnan(value);
         X(row, at) = missing ? input.fill : value;
-      } else if (missing = is_missing(column.cells[i]); !missing) {
-        const auto found = std::ranges::lower_bound(input.categories, column.cells[i], {},
-                                                    [](const std::string& s) { return std::string_view(s); });
-        if (found == input.categories.end() || *found != column.cells[i])
-          throw DataError(fmt::format("{}: '{}' is a category that the model's data did not have: {}",
-                                      table.where(i, column), column.cells[i].substr(0, 80),
-                                      fmt::join(input.categories, ", ")));
-        const Index category = found - input.categories.begin();
+      } else if (missing = is_missing(column.cells[i]) ||
+                           (unknown_is_missing && is_unknown_in(column, i, input, encoding.joined));
+                 !missing) {
+        const Index category = place_of(input.categories, column.cells[i], encoding.joined);
+        if (category < 0)
+          throw DataError(fmt::format(
+              "{}: '{}' is a category that the model's data did not have: {}; `unknown=missing` takes "
+              "such as missing cells",
+              table.where(i, column), excerpt(column.cells[i]), excerpt(input.categories)));
         if (wide > 1)
           X(row, at + category) = 1;
         else if (input.categories.size() == 2)

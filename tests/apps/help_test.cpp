@@ -161,7 +161,7 @@ TEST_F(Help, VersionInShort) { EXPECT_EQ(zeroloss({"-V"}).out, zeroloss({"--vers
 TEST_F(Help, BashCompletesCommandsOptionsAndValues) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(offered("zeroloss cer"), Words{"certify"});
-  EXPECT_EQ(offered("zeroloss data "), (Words{"list", "info", "get"}));
+  EXPECT_EQ(offered("zeroloss data "), (Words{"list", "info", "encode", "get"}));
   EXPECT_EQ(offered("zeroloss fit digits --widt"), (Words{"--width", "--widths"}));
   EXPECT_EQ(offered("zeroloss fit digits --optimizer gauss"), Words{"gauss_newton"});
   EXPECT_EQ(offered("zeroloss fit digits --optimizer = gauss"), Words{"gauss_newton"});  // bash splits there

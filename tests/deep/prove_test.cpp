@@ -240,7 +240,11 @@ TEST(Prove, DividesAndRefuses) {
             prove(drawn(3, 1), larger, {.divide = 16}, progress).networks[0].margin);
   EXPECT_THROW(prove(drawn(3, 1), data, {.divide = 0}, progress), std::invalid_argument);
   EXPECT_THROW(prove(drawn(4, 1), data, {}, progress), DataError);
-  EXPECT_MESSAGE(DataError, prove(drawn(3, 3), data, {}, progress), "3 outputs", "`class_names=0..2`");
+  const ProveResult numbered = prove(drawn(3, 3), data, {}, progress);  // classes 0 and 1
+  EXPECT_NE(numbered.remarks.at(0).find("outputs 0 to 2 are 0, 1, 2: the labels of"), std::string::npos);
+  Dataset from_one = data;
+  from_one.class_names = {"1", "2"};
+  EXPECT_MESSAGE(DataError, prove(drawn(3, 3), from_one, {}, progress), "3 outputs", "`class_names=0..2`");
   Dataset none = data;
   none.task = Task::none;
   EXPECT_THROW(prove(drawn(3, 1), none, {}, progress), DataError);

@@ -199,7 +199,16 @@ TEST_F(Images, OfFoldersNeedImagesOfTwoClasses) {
   write("e/cat/a.png", stored("rgb.png"));
   EXPECT_MESSAGE(DataError, read_images(path("e")), "only class is 'cat'");
   fs::create_directories(path("e/dog"));
+  EXPECT_MESSAGE(DataError, read_images(path("e")), "only class is 'cat'",
+                 "left out: 1 folder without pictures: dog");
+  write("e/dog/a.txt", "none");
   EXPECT_MESSAGE(DataError, read_images(path("e")), "dog", "no jpg, jpeg or png file");
+  write("e/dog/a.png", stored("rgb.png"));
+  fs::create_directories(path("e/__MACOSX/cat"));
+  fs::create_directories(path("e/fox"));
+  EXPECT_EQ(read_images(path("e")).class_names, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(read_images(path("e")).remarks,
+            (std::vector<std::string>{"left out: 2 folders without pictures: __MACOSX, fox"}));
 }
 
 TEST_F(Images, OfFoldersWithDamageAreRefusedOrSkipped) {

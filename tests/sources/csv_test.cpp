@@ -153,10 +153,6 @@ TEST_F(Csv, NamesEmptyFiles) {
   EXPECT_MESSAGE(DataError, read("\n\n"), "is empty");
   EXPECT_MESSAGE(DataError, read("a,b\n"), "header", "no records");
   EXPECT_MESSAGE(DataError, read("y\n1\n2\n"), "only the target column");
-  EXPECT_MESSAGE(DataError,
-                 read("\xFF\xFE"
-                      "1\n"),
-                 "UTF-16");
 }
 
 TEST_F(Csv, NamesDamagedGzip) {
@@ -245,6 +241,167 @@ TEST_F(Csv, DescriptionsAndFilesOfOtherProgramsAreRefusedInWords) {
   EXPECT_MESSAGE(DataError, read_dataset(write("t.XLSX", "PK\x03\x04"), {.target = "y"}), "a spreadsheet",
                  "read_excel");
   EXPECT_MESSAGE(DataError, read_dataset(write("t.feather", "ARROW1")), "an Arrow file", "read_feather");
+}
+
+TEST_F(Csv, LinesAboveTheTableAreSkippedAndSaid) {
+  using Names = std::vector<std::string>;
+  const RowMatrix expected{{1, 2, 3}, {4, 5, 6}};
+  const struct {
+    std::string text;
+    Names remarks;
+  } cases[] = {
+      {"sep=;\na;b;c\n1;2;3\n4;5;6\n", {}},
+      {"# made by hand\n# on a day\na,b,c\n1,2,3\n4,5,6\n",
+       {"above the table: 2 lines not read ('# made by hand', ..); `skip` says how many"}},
+      {"# a b c\n1 2 3\n4 5 6\n", {"columns: blanks separate them"}},
+      {"Report\n\na,b,c\n1,2,3\n4,5,6\n",
+       {"above the table: 1 line not read ('Report'); `skip` says how many"}},
+      {"Report,,\n,,\na,b,c\n1,2,3\n4,5,6\n",
+       {"above the table: 2 lines not read ('Report,,', ..); `skip` says how many"}},
+      {"a,b,c\nmm,mm,kg\n1,2,3\n4,5,6\n", {"left out: line 2, units ('mm', ..)"}},
+      {"a,b,c\n1,2,3,\n4,5,6,\n", {"left out: the empty field behind the last column of 2 records"}},
+      {"a,b,c\n1,2,3\n# half of it\n4,5,6\n", {"left out: 1 line beginning with #"}},
+      {"a,b,c\n1,2,3\n4,5,6\nTotal,,9\n", {"left out: line 4, a total ('Total'); `skip_end=0` keeps it"}}};
+  for (const auto& [text, remarks] : cases) {
+    const Dataset data = read(text, {.target = "none"});
+    EXPECT_EQ(data.X, expected) << text;
+    EXPECT_EQ(data.feature_names, (Names{"a", "b", "c"})) << text;
+    EXPECT_EQ(data.remarks, remarks) << text;
+  }
+  EXPECT_EQ(read("a b\nr1 1 2\nr2 3 4\nr3 5 6\n", {.features = "a,b"}).X, (RowMatrix{{1, 2}, {3, 4}, {5, 6}}))
+      << "R gives its row names no name";
+  EXPECT_EQ(read("|1x3 Cross validator\n58, u, 1\n61, ?, 2\n60, v, 3\n").n(), 3);
+  EXPECT_EQ(read("x,v\n1,2\n3,4\n").n(), 2) << "two cells are no title";
+  EXPECT_MESSAGE(DataError, read("a,b\n1,2\n#3,4,5\n\"#4\",5\n7\n"), "line 5", "found 1 fields");
+}
+
+TEST_F(Csv, TheFormOfATableMayBeSaid) {
+  const ReadOptions form{.target = "none", .delimiter = "/", .decimal = ",", .header = "no", .skip = 1};
+  EXPECT_EQ(read("1/2\n1,5/2\n3/1.000\n", form).X, (RowMatrix{{1.5, 2}, {3, 1000}}));
+  EXPECT_EQ(read("5,6\n7,8\n", {.header = "yes"}).feature_names, (std::vector<std::string>{"5", "6"}));
+  EXPECT_EQ(read("5\t6\n7\t8\n", {.delimiter = "tab"}).X, (RowMatrix{{5, 6}, {7, 8}}));
+  EXPECT_EQ(read("1,2\n3,4\n5,6\n", {.skip_end = 2}).X, (RowMatrix{{1, 2}}));
+  EXPECT_EQ(read("a;b\n1,234;5\n2,345;6\n", {.decimal = "."}).X, (RowMatrix{{1234, 5}, {2345, 6}}));
+  EXPECT_MESSAGE(DataError, read("1,2\n", {.skip_end = 1}), "`skip_end=1` leaves no record");
+  EXPECT_MESSAGE(std::invalid_argument, read("1,2\n", {.skip = -1}), "`skip` must be >= 0");
+  EXPECT_MESSAGE(std::invalid_argument, read("1,2\n", {.delimiter = "::"}), "`delimiter`", "'::'");
+  EXPECT_MESSAGE(std::invalid_argument, read("1,2\n", {.header = "maybe"}), "header", "maybe");
+  EXPECT_MESSAGE(std::invalid_argument, read_dataset("digits", {.skip = 1}), "`skip` is for tables");
+}
+
+TEST_F(Csv, TextInOtherEncodingsIsRead) {
+  const std::string plain = "gr\u00F6\u00DFe,y\n1,s\u00FC\u00DF\n2,sauer\n3,\U0001F600\n";
+  std::u16string wide = u"gr\u00F6\u00DFe,y\n1,s\u00FC\u00DF\n2,sauer\n3,\U0001F600\n";
+  std::string little = "\xFF\xFE", big = "\xFE\xFF";
+  for (const char16_t c : wide) {
+    little += {static_cast<char>(c & 0xFF), static_cast<char>(c >> 8)};
+    big += {static_cast<char>(c >> 8), static_cast<char>(c & 0xFF)};
+  }
+  const Dataset expected = read(plain);
+  for (const std::string& text : {little, big}) {
+    EXPECT_EQ(read(text).class_names, expected.class_names);
+    EXPECT_EQ(read(text).feature_names, expected.feature_names);
+  }
+  EXPECT_MESSAGE(DataError, read(little + "1"), "half a character");
+  EXPECT_MESSAGE(DataError, read(big.substr(0, big.size() - 4)), "half a character");
+  const Dataset latin = read(
+      "gr\xF6\xDF"
+      "e,y\n1,s\xFC\xDF\n2,sauer\n");
+  EXPECT_EQ(latin.feature_names, expected.feature_names);
+  EXPECT_EQ(latin.class_names, (std::vector<std::string>{"sauer", "s\u00FC\u00DF"}));
+  EXPECT_EQ(latin.remarks,
+            (std::vector<std::string>{"text: 2 lines are no UTF-8 and read as Latin-1, line 1 the first"}));
+}
+
+TEST_F(Csv, NamesThatDifferInTheirSpellingAloneAreJoinedIfAsked) {
+  using Names = std::vector<std::string>;
+  const std::string text = "c,v,y\nred,1,No\nRed,2,no.\nblue,3,Yes\nred,4,No\nblue,5,Yes\n";
+  const Dataset apart = read(text), joined = read(text, {.spelling = "joined"});
+  EXPECT_EQ(apart.class_names, (Names{"No", "Yes", "no."}));
+  EXPECT_EQ(apart.remarks.at(1),
+            "spellings: Red, red in column 0 ('c') differ in case, blanks or a final period alone; "
+            "`spelling=joined` makes one name of such");
+  EXPECT_EQ(apart.remarks.at(2).substr(0, 22), "spellings: No, no. in ");
+  EXPECT_EQ(joined.class_names, (Names{"No", "Yes"}));
+  EXPECT_EQ(joined.feature_names, (Names{"c = red", "v"}));
+  EXPECT_EQ(joined.y, (Vector{{0, 0, 1, 0, 1}}));
+  const Source test = open_source(write("test.csv", "c,v,y\nRED,1,NO\nblue,2,yes\n"), {});
+  EXPECT_EQ(select_test(joined, test, test_options("test.csv", joined, {})).X, (RowMatrix{{1, 1}, {0, 2}}));
+  EXPECT_EQ(select_test(joined, test, test_options("test.csv", joined, {})).y, (Vector{{0, 1}}));
+  const Source other = open_source(write("other.csv", "c,v,y\nred,1,yes\n"), {});
+  EXPECT_MESSAGE(DataError, select_test(apart, other, {}), "class 'yes'", "differs from 'Yes'",
+                 "`spelling=joined`");
+}
+
+TEST_F(Csv, AnUnknownCategoryIsAsAMissingCellIfAsked) {
+  const Dataset data = read("c,v,y\na,1,0.5\nb,2,1.5\nc,3,2.5\n,4,3.5\n");
+  const Source source = open_source(write("new.csv", "c,v\nd,5\nb,6\n"), {});
+  EXPECT_MESSAGE(DataError, select(source, {}, {.encoding = &data.encoding}), "line 2: column 0 ('c')", "'d'",
+                 "a, b, c", "`unknown=missing`");
+  const Dataset taken = select(source, {.unknown = "missing"}, {.encoding = &data.encoding});
+  EXPECT_EQ(taken.X, (RowMatrix{{0, 0, 0, 1, 5}, {0, 1, 0, 0, 6}}));
+  EXPECT_EQ(taken.remarks.at(0),
+            "unknown: column 0 ('c'), 1 cell of categories that the model's data did not have, as "
+            "missing cells");
+  EXPECT_EQ(select(source, {.missing = "drop", .unknown = "missing"}, {.encoding = &data.encoding}).n(), 1);
+}
+
+TEST_F(Csv, ManyColumnsAreSaidInOneLine) {
+  std::string text = "a,b,c,d,e,y\n";
+  for (int i = 0; i < 12; ++i)
+    text += fmt::format("{},2020-01-{:02},yes,no,{},{}\n", i % 2 == 0 ? "u" : "v", i + 1, i == 3 ? "" : "7.5",
+                        i + 0.5);
+  const Dataset data = read(text), verbose = read(text, {.verbose = true});
+  EXPECT_EQ(data.remarks.size(), 5u);
+  EXPECT_EQ(data.shown_remarks(),
+            (std::vector<std::string>{
+                "columns: 1 read as date, 2 read as truth, 1 of categories (2 indicators), 1 missing "
+                "cell of 1 filled by medians and flagged; `verbose` says it of each"}));
+  EXPECT_EQ(verbose.shown_remarks(), data.remarks);
+}
+
+TEST_F(Csv, OtherTextFormatsAreRead) {
+  using Names = std::vector<std::string>;
+  const Dataset arff = read(
+      "% by hand\n@RELATION 'a b'\n@attribute 'x 1' REAL\n@attribute c {0, 1}\n@ATTRIBUTE class {'a b',c} % "
+      "two\n"
+      "@data\n1.5,0,'a b'\n?,1,c % comment\n2.5,1,'a b'\n");
+  EXPECT_EQ(arff.feature_names, (Names{"x 1", "x 1 is missing", "c = 1"}));
+  EXPECT_EQ(arff.X, (RowMatrix{{1.5, 0, 0}, {1.5, 1, 1}, {2.5, 0, 1}}));
+  EXPECT_EQ(arff.class_names, (Names{"a b", "c"}));
+  EXPECT_EQ(read("@relation r\n@attribute a numeric\n@attribute b {u,v}\n@data\n{0 3}\n{1 v}\n{}\n").X,
+            (RowMatrix{{3, 0}, {0, 1}, {0, 0}}))
+      << "sparse";
+  EXPECT_MESSAGE(DataError, read("@relation r\n@attribute a numeric\n@data\n1,2\n"), "line 4",
+                 "found 2 cells, expected 1");
+  EXPECT_MESSAGE(DataError, read("@relation r\n@attribute a odd\n@data\n1\n"), "line 2", "type 'odd'");
+  EXPECT_MESSAGE(DataError, read("@relation r\n@attribute a numeric\n@data\n'1\n"), "a quote is not closed");
+  EXPECT_MESSAGE(DataError, read("@relation r\n@attribute a numeric\n@data\n"), "no records behind @data");
+
+  const Dataset sparse = read("+1 qid:3 1:0.5 3:2 # one\n\n-1 2:-1\n+1 1:4 2:1e2\n");
+  EXPECT_EQ(sparse.X, (RowMatrix{{0.5, 0, 2}, {0, -1, 0}, {4, 100, 0}}));
+  EXPECT_EQ(sparse.class_names, (Names{"-1", "1"}));
+  EXPECT_EQ(sparse.y, (Vector{{1, 0, 1}}));
+  EXPECT_EQ(read("0.5 0:1 1:2\n1.5 0:3\n").X, (RowMatrix{{1, 2}, {3, 0}})) << "indices from 0";
+  EXPECT_MESSAGE(DataError, read_dataset(write("t.svm", "1 1:2 2:3\n1 1:2 1:3\n")), "line 2: index 1 twice");
+
+  const Dataset series =
+      read("#comment\n@problemName P\n@classLabel true a b\n@data\n1,2,3:4,5:a\n6,7:8,9:b\n0,1,2:3,?:a\n");
+  EXPECT_EQ(series.feature_names.at(0), "0:t0");
+  EXPECT_EQ(series.class_names, (Names{"a", "b"}));
+  EXPECT_EQ(series.n(), 3);
+  EXPECT_MESSAGE(DataError, read("@problemName P\n@classLabel true a b\n@data\n1,2:a\n1,2:3:b\n"), "line 5",
+                 "found 2 dimensions, expected 1");
+}
+
+TEST_F(Csv, IntegersOfWhichMostOccurOnceAreNumbers) {
+  const std::string text = "x,y\n1,3\n2,9\n3,3\n4,12\n5,7\n6,9\n7,1\n8,3\n9,15\n10,20\n";
+  const Dataset data = read(text);
+  EXPECT_EQ(data.task, Task::regression);
+  EXPECT_EQ(data.remarks.back(),
+            "targets: numbers, 7 different ones in 10 records; `task=classification` makes classes of "
+            "them");
+  EXPECT_EQ(read(text, {.task = "classification"}).classes(), 7);
 }
 
 TEST_F(Csv, IsReadFromMemory) {

@@ -338,7 +338,7 @@ TEST_F(Npy, NamesWhatIsWrongWithAnArchive) {
   EXPECT_MESSAGE(DataError, read_dataset(numpy_file("short_y.npz")), "2 values", "3 points");
   EXPECT_MESSAGE(DataError, read_dataset(numpy_file("wide_y.npz")), "y must be 1-d", "(3, 2)");
   EXPECT_MESSAGE(DataError, read_dataset(write("bad.npz", "PK\x03\x04 nothing")), "bad.npz",
-                 "not an npz archive");
+                 "not an npz or zip archive");
   const std::string whole = content(numpy_file("numbers.npz"));
   EXPECT_MESSAGE(DataError, read_dataset(write("cut.npz", whole.substr(0, whole.size() / 2))), "truncated");
   archive("none.npz", {{"readme.txt", "nothing here"}});
@@ -346,6 +346,30 @@ TEST_F(Npy, NamesWhatIsWrongWithAnArchive) {
   const std::string good = npy(RowMatrix::Ones(3, 2));
   archive("short.npz", {{"X.npy", good.substr(0, good.size() - 8)}});
   EXPECT_MESSAGE(DataError, read_dataset(path("short.npz")), "array 'X'", "truncated");
+}
+
+TEST_F(Npy, AZipOfOneTableIsThatTable) {
+  archive("t.zip", {{"__MACOSX/._t.csv", "x"}, {"folder/t.csv", "a,y\n1,0.5\n2,1.5\n"}});
+  EXPECT_EQ(read_dataset(path("t.zip")).X, (RowMatrix{{1}, {2}}));
+  archive("two.zip", {{"a.csv", "1,2\n"}, {"b.csv", "1,2\n"}});
+  EXPECT_MESSAGE(DataError, read_dataset(path("two.zip")), "holds 2 files", "a.csv, b.csv");
+}
+
+TEST_F(Npy, OneHotTargetsAreClasses) {
+  const RowMatrix X{{1, 2}, {3, 4}, {5, 6}};
+  archive("hot.npz", {{"X.npy", npy(X)}, {"y.npy", npy(RowMatrix{{0, 1, 0}, {1, 0, 0}, {0, 1, 0}})}});
+  const Dataset data = read_dataset(path("hot.npz"));
+  EXPECT_EQ(data.class_names, (std::vector<std::string>{"0", "1"}));
+  EXPECT_EQ(data.y, (Vector{{1, 0, 1}}));
+  EXPECT_EQ(data.remarks, (std::vector<std::string>{"one-hot: a row of 'y' is the number of its 1, 0 to 2"}));
+  archive("not.npz", {{"X.npy", npy(X)}, {"y.npy", npy(RowMatrix{{0, 1, 0}, {1, 0, 1}, {0, 1, 0}})}});
+  EXPECT_MESSAGE(DataError, read_dataset(path("not.npz")), "y must be 1-d, or one-hot; found shape (3, 3)");
+}
+
+TEST_F(Npy, IsWrittenAsItIsRead) {
+  const RowMatrix X{{1, -2.5, 1e-300}, {0.1, 3, 4}};
+  EXPECT_EQ(read_matrix(write("w.npy", npy_bytes(X))), X);
+  EXPECT_EQ(npy_bytes(X).size(), 128 + 8u * 6);
 }
 
 TEST_F(Npy, IsKnownByItsFirstBytes) {

@@ -54,6 +54,16 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
                {"1970-01-01 12:00", "1970-01-01T18:00:00Z", 0.5, 0.75},
                {"1970-01-01 12:00:00+01:00", "1970-01-01T18:00-0600", 11 / 24., 1},
                {"1/1/1970 12:00 AM", "1/31/1970 6:00 pm", 0, 30.75},
+               {"2 Jan 1970", "31-Dec-69", 1, -1},
+               {"\"January 2nd, 1970 18:00\"", "\"Wed, Dec. 31, 1969\"", 1.75, -1},
+               {"1970-02", "1969-12", 31, -31},
+               {"Feb 1970", "December 1969", 31, -31},
+               {"1970-W01", "1970-W02", -3, 4},
+               {"1970Q1", "1970-Q2", 0, 90},
+               {"9:15 AM", "12:30 pm", 9.25, 12.5},
+               {"00:30:00", "36:15:00.0", 0.5, 36.25},
+               {"1 days 01:30:00", "-1 days +22:00:00", 25.5, -2},
+               {"PT90M", "P1DT30M", 1.5, 24.5},
                {"45 162", "1 234 567", 45162, 1234567, ';'},
                {"45\u00A0162", "950", 45162, 950, ';'},
                {"45\u202F162,5", "-1\u202F000", 45162.5, -1000, ';'},
@@ -398,11 +408,7 @@ TEST_F(Tables, TextsThatRecurNameNoRecord) {
   const struct {
     std::function<std::string(int)> cell;
     const char* note;
-  } cases[] = {{[](int i) { return fmt::format("{} Feb {}", 1 + i % 28, 2000 + i); },
-                ": dates with names of months are not read; write 2020-02-08"},
-               {[](int i) { return fmt::format("9:{:02} AM", i); },
-                ": times of day are not read; write hours, as 9.25"},
-               {[](int i) { return fmt::format("{} kg", i); },
+  } cases[] = {{[](int i) { return fmt::format("{} kg", i); },
                 ": numbers with a unit are not read; leave 'kg' out of the cells"},
                {[](int i) { return fmt::format("{} rue Mars", i); }, ""}};
   for (const auto& [cell, note] : cases) {

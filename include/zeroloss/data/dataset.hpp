@@ -55,6 +55,7 @@ struct Dataset {
   Standardization standardization{};      ///< what certify and fit do to the points first
   Encoding encoding{};                    ///< how rows of a table became X; empty where X was read as it is
   std::vector<std::string> remarks{};     ///< what was done to a table, a line each
+  std::vector<std::string> brief{};       ///< the same in fewer lines, for texts; empty: `remarks` is short
   PictureSize picture{};                  ///< where the source says so
   /// Several numbers a sample, n x r, in place of y: for prove. Empty: y.
   Matrix targets{};
@@ -69,6 +70,14 @@ struct Dataset {
   Index n() const { return stored ? stored->n : X.rows(); }
   Index d() const { return stored ? stored->d : X.cols(); }
   Index classes() const { return static_cast<Index>(class_names.size()); }
+
+  /// One more remark.
+  void say(const std::string& remark) {
+    remarks.push_back(remark);
+    if (!brief.empty()) brief.push_back(remark);
+  }
+  /// What texts say: as much as there is room for.
+  const std::vector<std::string>& shown_remarks() const { return brief.empty() ? remarks : brief; }
 };
 
 /// A point as people know it: `record` is its 0-based number in the source.
@@ -108,18 +117,26 @@ struct ReadOptions {
   std::vector<std::string> one_hot{};    ///< csv: columns of numbers that are categories
   std::string missing = "median";        ///< csv: cells: median (and a flag), drop (the record) or error
   std::vector<std::string> na_values{};  ///< csv: words and numbers that mean a missing cell too
-  std::string standardize = "auto";      ///< auto (csv: yes, else no) | no | yes | robust | min-max
-  std::optional<double> bias{};          ///< constant appended, in root mean square lengths; csv: 1, else 0
-  Index resize = 0;                      ///< folders of images: pixels each way; 0 = as they are
-  std::string task = "auto";             ///< auto | regression | classification
-  std::string split = "train";           ///< train | test, for folders and named sets that have both
-  Index n = 0;                           ///< keep the first n points; 0 = all
+  std::string spelling = "as_written";   ///< csv: names that differ in case, blanks or a final period: joined
+  std::string unknown = "error";     ///< csv, for a model: categories that it has not seen: error | missing
+  std::string delimiter{};           ///< csv: one character, tab or blank; "" = told from the first lines
+  std::string decimal = "auto";      ///< csv: what begins a fraction: auto | . | ,
+  std::string header = "auto";       ///< csv: whether the first line is names: auto | yes | no
+  std::optional<Index> skip{};       ///< csv: lines above the table; nothing: told from the lines
+  std::optional<Index> skip_end{};   ///< csv: records at the end that are none; nothing: totals
+  std::string standardize = "auto";  ///< auto (csv: yes, else no) | no | yes | robust | min-max
+  std::optional<double> bias{};      ///< constant appended, in root mean square lengths; csv: 1, else 0
+  Index resize = 0;                  ///< folders of images: pixels each way; 0 = as they are
+  std::string task = "auto";         ///< auto | regression | classification
+  std::string split = "train";       ///< train | test, for folders and named sets that have both
+  Index n = 0;                       ///< keep the first n points; 0 = all
   Index d = 0;           ///< project the points onto a random subspace of d dimensions; 0 = keep the features
   bool shuffle = false;  ///< keep a random subset of n points, in random order, instead of the first n
   std::vector<std::string> classes{};  ///< keep only these classes (by name); empty = all. Applied before n
   std::string labels = "given";  ///< given | random (uniform classes; regression: permuted) | noise:p (each
                                  ///< label replaced with probability p by another one)
   std::uint64_t seed = 0;        ///< of shuffle, projection, random labels and generated data; [0, 2^53)
+  bool verbose = false;          ///< texts say of each column of a table what was done to it
   std::string cache{};  ///< folder where downloaded sets live; needed for mnist, cifar10, cifar100 only
 };
 template <Is<ReadOptions> T, class Visitor>
@@ -153,6 +170,41 @@ void fields(T& o, const Visitor& visit) {
             .taking("A,B,...")
             .under("Data"),
         o.na_values);
+  visit(
+      Field{"spelling",
+            "csv: classes and categories as_written, or joined: names that differ in case, blanks or a final "
+            "period alone are one"}
+          .taking("HOW")
+          .under("Data")
+          .of("as_written|joined"),
+      o.spelling);
+  visit(Field{"unknown",
+              "csv, for a model: a category that it has not seen: error, or missing: as a missing cell"}
+            .taking("HOW")
+            .under("Data")
+            .of("error|missing"),
+        o.unknown);
+  visit(
+      Field{"delimiter", "csv: what separates cells: one character, tab or blank [told from the first lines]"}
+          .taking("CHAR")
+          .under("Data"),
+      o.delimiter);
+  visit(Field{"decimal", "csv: what begins a fraction: . or , or auto: told from the cells"}
+            .taking("CHAR")
+            .under("Data")
+            .of("auto|.|,"),
+        o.decimal);
+  visit(Field{"header", "csv: whether the first line is names: yes, no, or auto: told from the first lines"}
+            .taking("WHETHER")
+            .under("Data")
+            .of("auto|yes|no"),
+        o.header);
+  visit(Field{"skip", "csv: lines above the table [told from the lines]"}.taking("INT").under("Data"),
+        o.skip);
+  visit(Field{"skip_end", "csv: records at the end that are none [a row that begins with Total or the like]"}
+            .taking("INT")
+            .under("Data"),
+        o.skip_end);
   visit(Field{"standardize",
               "columns of one scale, by powers of two: yes (mean, standard deviation), robust (median, "
               "quartiles), "
@@ -197,6 +249,9 @@ void fields(T& o, const Visitor& visit) {
             .taking("INT")
             .under("Data"),
         o.seed);
+  visit(
+      Field{"verbose", "csv: say of each column what was done to it, not in one line"}.under("Data").apart(),
+      o.verbose);
   visit(Field{"cache", "folder of downloaded data sets [XDG_CACHE_HOME/zeroloss]"}
             .taking("FOLDER")
             .under("Data")

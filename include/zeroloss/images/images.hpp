@@ -36,6 +36,7 @@ struct ImageSet {
   std::vector<std::uint8_t> pixels{};      ///< n x height x width x 3; empty where images are files
   std::vector<std::string> files{};        ///< n paths; empty where images are in memory
   std::vector<std::string> corrupt{};      ///< "path: what is wrong" of the files left out
+  std::vector<std::string> remarks{};      ///< what was left out of a folder, a line each
   std::string label_treatment = "given";   ///< given | random | noise:p
 
   Index n() const { return static_cast<Index>(labels.size()); }

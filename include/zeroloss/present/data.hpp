@@ -27,4 +27,7 @@ Next after_summary(const Dataset& data, const ReadOptions& read, const std::opti
 std::string fetched_text(const KnownSet& set, const std::string& cache, bool downloaded);
 std::string fetched_json(const KnownSet& set, const std::string& cache, bool downloaded);
 
+/// That `file` has the points of `data` as `model` takes them, and what its columns are.
+std::string encoded_text(const std::string& file, const std::string& model, const Dataset& data);
+
 }  // namespace zeroloss

@@ -29,4 +29,7 @@ std::vector<ArrayShape> arrays_in(const std::string& path);
 /// than two in Fortran order are a DataError.
 RowMatrix read_array(const std::string& path, const std::string& array = {});
 
+/// A matrix as an npy file: float64, in C order.
+std::string npy_bytes(const RowMatrix& X);
+
 }  // namespace zeroloss

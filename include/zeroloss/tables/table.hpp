@@ -25,6 +25,10 @@ class Cells {
     ends_.erase(ends_.begin());
     for (std::size_t& end : ends_) end -= begin;
   }
+  void drop_last(Index count) {
+    ends_.resize(ends_.size() - static_cast<std::size_t>(count));
+    bytes_.resize(ends_.empty() ? 0 : ends_.back());
+  }
   Index size() const { return std::ssize(ends_); }
   std::string_view operator[](Index i) const {
     const auto k = static_cast<std::size_t>(i);
@@ -44,18 +48,20 @@ enum class CellKind {
   amount,          ///< $1,234.50, 12 %, 1'234: read without the signs and what separates groups
   decimal_comma,   ///< 1,5 and 1.234,5 and 12,5 %
   truth,           ///< true/false, yes/no, T/F: 1 and 0
-  date,            ///< 2020-01-31, 2020/01/31 13:59:59, 31.01.2020: days since 1970-01-01
+  date,            ///< 2020-01-31 13:59:59, 31.01.2020, 31 Jan 2020, 2020-W05: days since 1970-01-01
   month_day_year,  ///< 1/31/2020
   day_month_year,  ///< 31/1/2020, 31-1-2020, where not all months come first
+  time,            ///< 9:13 AM, 21:13:05, 2 days 01:30:00, PT5M: hours
   text
 };
 std::string name(CellKind cell);  ///< as it is spelled here, _ as a space
 bool is_date(CellKind cell);
 
 struct Column {
-  std::string name{};  ///< "" without one
-  Index place = 0;     ///< its 0-based number among the columns of the file
-  Cells cells{};       ///< as they were written, without spaces around
+  std::string name{};       ///< "" without one
+  Index place = 0;          ///< its 0-based number among the columns of the file
+  Cells cells{};            ///< as they were written, without spaces around
+  bool categories = false;  ///< the source says that its cells are names, whatever they look like
 
   // What read_cells finds:
   CellKind is = CellKind::number;
@@ -73,6 +79,7 @@ struct DataTable {
   std::string name{};           ///< what the user called it
   std::vector<Column> columns;  ///< in the order of the file, all of the same length
   bool header = false;          ///< whether they have names
+  char decimal = 0;             ///< what begins a fraction, . or ,; 0: told from the cells
   bool comma_separates = true;  ///< then 1,234 is a thousand for want of a better reason, else 1.234
   std::vector<Index> lines{};   ///< where each record begins in the file, from 1; empty if it has no lines
   std::vector<std::string> remarks{};  ///< what there is to say of its form, a line each
@@ -123,6 +130,7 @@ struct Encoding {
   std::vector<Input> inputs{};
   std::string target{};                  ///< the name of the column of targets; "" if it has none, or no name
   std::vector<std::string> na_values{};  ///< words that mean a missing cell, see ReadOptions
+  bool joined = false;  ///< names that differ in case, blanks or a final period alone are one
   bool empty() const { return inputs.empty(); }
   Index d() const;                            ///< numbers of a point
   std::vector<std::string> features() const;  ///< their names: "age", "age is missing", "sex = male"
@@ -132,6 +140,7 @@ void fields(T& encoding, const Visitor& visit) {
   visit(Field{"inputs"}, encoding.inputs);
   visit(Field{"target"}, encoding.target);
   visit(Field{"na_values"}, encoding.na_values);
+  visit(Field{"joined"}, encoding.joined);
 }
 
 /// As JSON, and read again. Throws DataError for what is no such text.
@@ -144,6 +153,7 @@ struct TableChoice {
   std::vector<std::string> drop{}, categories{};
   std::string id{}, missing = "median";
   std::vector<std::string> na_values{};
+  bool joined = false;  ///< as Encoding
 };
 
 /// A table read for training: which columns make points, which records are left out, and what there is to
@@ -153,12 +163,14 @@ struct Choice {
   std::optional<Index> id{};           ///< the column that names samples
   std::vector<Index> records{};        ///< those that are used, ascending
   std::vector<std::string> remarks{};  ///< one line each
+  std::vector<std::string> brief{};    ///< the same, of the columns a line in all
 };
 Choice choose_columns(const DataTable& table, std::optional<Index> target, const TableChoice& choice);
 
-/// The points of these records, numbers() of them each. Columns are found by name where the table has names,
-/// else by place. Throws DataError naming what is missing, a category that was not there, a cell that is no
-/// number.
-RowMatrix encode(const DataTable& table, const Encoding& encoding, const std::vector<Index>& records);
+/// The points of these records, d() numbers each. Columns are found by name where the table has names, else
+/// by place. Throws DataError naming what is missing, a cell that is no number, or a category that was not
+/// there, which is as a missing cell where `unknown_is_missing`.
+RowMatrix encode(const DataTable& table, const Encoding& encoding, const std::vector<Index>& records,
+                 bool unknown_is_missing = false);
 
 }  // namespace zeroloss

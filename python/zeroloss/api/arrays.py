@@ -130,8 +130,10 @@ def targets(
     DataError naming the first that is missing.
     """
     array = _plain(function, y, "y")
+    if array.shape == (n, 1):
+        y = array = array[:, 0]
     if array.shape != (n,):
-        raise ValueError(f"{function}: y must be {n} targets; its shape is {array.shape}")
+        raise ValueError(f"{function}: y must be {n} targets, or one-hot; its shape is {array.shape}")
     if array.dtype.kind not in "buifc":
         for i, value in enumerate(array):
             if _missing(value):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .. import _core
 from .._core import Dataset
 from . import frames
-from .arrays import samples, targets
+from .arrays import one_hot, samples, targets
 from .options import call, filled
 from .seed import Seed, seed_of
 
@@ -32,6 +32,13 @@ class Source(TypedDict, total=False):
     one_hot: Iterable[object]
     missing: Literal["median", "drop", "error"]
     na_values: Iterable[object]
+    spelling: Literal["as_written", "joined"]
+    unknown: Literal["error", "missing"]
+    delimiter: str
+    decimal: Literal["auto", ".", ","]
+    header: Literal["auto", "yes", "no"]
+    skip: int | None
+    skip_end: int | None
     standardize: Literal["auto", "no", "yes", "robust", "min-max"]
     bias: float | None
     resize: int
@@ -120,12 +127,19 @@ def dataset(
         return model.table(frames.frame(data), options, subject, made_by(subject)), subject
     remarks: list[str] = []
     X, sizes = samples(function, data, remarks=remarks)
+    if y is not None and options.task != "regression" and (ones := one_hot(function, y)) is not None:
+        remarks.append(f"one-hot: a row of y is the number of its 1, 0 to {ones.shape[1] - 1}")
+        y = ones.argmax(axis=1)
+        if options.task == "auto":
+            options.task = "classification"
     y_numbers, y_texts = (None, []) if y is None else targets(function, y, len(X), options.task, remarks)
     subject = "X" if y is None else "X, y"
     return model.dataset(X, y_numbers, y_texts, options, subject, made_by(subject), remarks, sizes), subject
 
 
-def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, **read: Unpack[Read]) -> Dataset:
+def read_dataset(
+    data: Data, y: npt.ArrayLike | None = None, *, model: Any = None, seed: Seed = 0, **read: Unpack[Read]
+) -> Dataset:
     """Points with their targets, from a file, a name or arrays.
 
     Parameters
@@ -137,8 +151,11 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, 
         pyarrow, which is read as the csv that it writes. Files .parquet, .feather, .arrow and .xlsx are read by
         pyarrow, polars, pandas or openpyxl, whichever is there.
     y : array, Series or frame of one column, optional
-        n targets of X: numbers, or names of classes. Beside an array none may be missing (None, NaN, masked); beside
-        a frame they are its last column. A Series goes by position, whatever its index.
+        n targets of X: numbers, or names of classes; of shape (n,), (n, 1) or one-hot, n x classes. Beside an array
+        none may be missing (None, NaN, masked); beside a frame they are its last column. A Series goes by position, whatever its index.
+    model : FitResult, Network, .. or path, optional
+        As for :func:`predict`: rows become the numbers that this model, and its ONNX file, takes, by the columns of
+        the table that it was trained on. Scale and constant are inside the model.
     seed : int, None or generator
         Of shuffle, d, labels and generated data: 0 <= seed < 2^53; None: a fresh one. Of NumPy's generators (Generator,
         BitGenerator, RandomState) the next integer is taken, of a SeedSequence always the same. The integer stands in
@@ -154,6 +171,14 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, 
         missing (str): of a table, what becomes of missing cells: median (and a column of flags), drop (the record) or
         error.
         na_values (list): of a table, words and numbers that mean a missing cell, beside NA and the like.
+        spelling (str): of a table, classes and categories: as_written, or joined: names that differ in case, blanks
+        or a final period alone are one.
+        unknown (str): of a table for a model, a category that it has not seen: error, or missing: as a missing cell.
+        delimiter (str): of a csv, what separates cells: one character, tab or blank; default: told from its lines.
+        decimal (str): of a csv, what begins a fraction: ".", "," or auto: told from the cells.
+        header (str): of a csv, whether its first line is names: yes, no or auto: told from the lines.
+        skip, skip_end (int): of a csv, lines above the table and records at its end that are none; default: told from
+        the lines; a row that begins with Total or the like.
         standardize (str): columns of one scale, by powers of two: no, yes, robust, min-max, or auto: yes for a table.
         bias (float): a constant to append, in root mean square lengths of a point; default 1 for a table, else 0.
         resize (int): of a folder of images, pixels each way that every image is brought to; 0 = as they are.
@@ -178,4 +203,7 @@ def read_dataset(data: Data, y: npt.ArrayLike | None = None, *, seed: Seed = 0, 
     ValueError, TypeError
         An option that is out of range or of the wrong type.
     """
-    return dataset("read_dataset", data, y, read, seed_of("read_dataset", seed))[0]
+    from .predict import model_of  # which reads data
+
+    by = _core if model is None else model_of(model)
+    return dataset("read_dataset", data, y, read, seed_of("read_dataset", seed), by)[0]

@@ -98,7 +98,7 @@ def load(
     return read.network or read.graph
 
 
-def _model(model: Model) -> _core.Model:
+def model_of(model: Model) -> _core.Model:
     if isinstance(model, (str, os.PathLike)):
         return _core.Model(os.fspath(model))
     if isinstance(model, ProveResult):
@@ -146,7 +146,7 @@ def predict(
         A task, or a Dataset with targets of a task, that is not the network's; `class_names` that do not fit it.
     """
     seed = seed_of("predict", seed)
-    asked = _model(model)
+    asked = model_of(model)
     source = dataset("predict", data, y, read, seed, asked)[0]
     names = [] if class_names is None else class_names_of("predict", class_names)
     asked = asked.with_task_of(source, names)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 #: What is settled where a table becomes numbers, before a sweep.
-_OF_TABLES = ("features", "drop", "id", "one_hot", "missing", "na_values", "standardize", "bias")
+_OF_TABLES = ("features", "drop", "id", "one_hot", "missing", "na_values", "spelling", "unknown", "delimiter",
+              "decimal", "header", "skip", "skip_end", "verbose", "standardize", "bias")  # fmt: skip
 
 
 def plain_options() -> SweepOptions:
