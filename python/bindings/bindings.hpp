@@ -210,7 +210,7 @@ std::string html_of(const std::string& conclusion, const std::string& text);
 
 inline constexpr const char* kToFrame =
     "A part as a pandas.DataFrame, a row a record; not known is NaN. Of certify: suspects, guarantees, "
-    "bottleneck, closest, forecast; of width: rows, drawn, measured; of audit: issues, scores, "
+    "bottleneck, closest, forecast, widths; of width: rows, drawn, measured; of audit: issues, scores, "
     "confusions, twins, outliers; of prove: networks; of influence: tests, values; of fit: curve, outputs; "
     "of memorize: "
     "blocks, tried; of sweep: cells; of "
@@ -260,8 +260,9 @@ void add_output(nb::class_<A>& c, const std::function<std::string(const A&)>& te
       .def(
           "plot",
           [](nb::handle self) { return nb::module_::import_("zeroloss.figures").attr("of_result")(self); },
-          nb::sig("def plot(self) -> dict[str, object]"),
-          "The figures that the run folder would hold, by name; a notebook draws them.");
+          nb::sig("def plot(self) -> typing.Any"),
+          "The figures that the run folder would hold, by name: zeroloss.figures.of(result). In a notebook "
+          "they draw themselves; plot().save('all.pdf') writes them. ValueError of a result that has none.");
 }
 
 /// Pickles of an Answer, which copies and joblib go by too.

@@ -75,6 +75,16 @@ void bind_sweep(nb::module_& m) {
            "among them as data; zeroloss.fit(X, y, **options) for arrays. "
            "IndexError for a cell that is not there.")
       .def(
+          "to_arrays",
+          [](nb::handle self) { return nb::module_::import_("zeroloss.api.tables").attr("arrays_of")(self); },
+          nb::sig("def to_arrays(self) -> dict[str, typing.Any]"),
+          "The cells as numpy arrays with a dimension for each axis of several values, in the order n, d, "
+          "width, activation, scaling, step, noise, tolerance, depth. First the values of these axes, by "
+          "their names and as they were given; then of each cell trials, successes, diverged and certified "
+          "(numbers of trials), probability with low and high (Wilson's interval of 95 %), all in [0, 1], "
+          "mean_steps, and median_misfit (relative; infinite if diverged, NaN without trials). Where d and "
+          "width vary, probability[i, j] is at d[i] and width[j]. numpy.savez(path, **arrays) keeps them.")
+      .def(
           "fit_command",
           [](const Swept& a, std::size_t cell, Index trial) {
             if (!a.named)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import zeroloss
 from run_folders import KINDS, make_conv, run_of
 from zeroloss import figures
 from zeroloss.figures import charts, colours
@@ -58,6 +59,72 @@ def test_figures_are_saved_in_every_format(tmp_path):
     with pytest.raises(ValueError, match=r"svg, \.png, \.pdf or \.json"):
         figure.save(tmp_path / "a.gif")
     assert 'opacity="0"' not in (tmp_path / "a.svg").read_text()  # points that only a pointer finds
+
+
+RESULTS = {
+    "certify": (lambda: zeroloss.certify("digits", classes=["3", "8"], n=60, spectrum=True),
+                ["spectrum", "widths", "forecast"]),
+    "width": (lambda: zeroloss.width("sphere:n=12,d=4", seed=3, restarts=1), ["widths", "scales"]),
+    "fit": (lambda: zeroloss.fit("digits", classes=["3", "8"], n=40, width=64, max_steps=30), ["curve", "distance"]),
+    "kernel": (lambda: zeroloss.fit("digits", classes=["3", "8"], n=40, optimizer="kernel"), ["curve"]),
+    "sweep": (lambda: zeroloss.sweep("sphere:n=9,y=normal", d=[2, 4], width=[2, 4], trials=2, max_steps=20), ["heat"]),
+    "linear": (lambda: zeroloss.linear.train("rotation:d=4", layers=6, max_steps=20), ["descent", "layers"]),
+    "depths": (lambda: zeroloss.linear.train("gaussian:d=4", layers=[2, 6], max_steps=2), ["norm", "layers"]),
+    "memorize": (lambda: zeroloss.memorize("digits", n=60), ["margins"]),
+    "audit": (lambda: zeroloss.audit("digits", n=90, labels="noise:0.1"), ["scores"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+def test_every_figure_of_a_result_in_one_call(kind, tmp_path):
+    """Those of its run folder, but for what has no point (no depth of two steps reached the tolerance)."""
+    make, names = RESULTS[kind]
+    result = make()
+    drawn = figures.of(result)
+    assert list(drawn) == list(result.plot()) == names
+    result.save(tmp_path / "run")
+    assert {name: figure.spec for name, figure in figures.of(tmp_path / "run").items()} == {
+        name: figure.spec for name, figure in drawn.items()}
+    written = drawn.save(tmp_path / "paper" / "figures", "svg", "pdf")
+    assert written == [tmp_path / "paper" / "figures" / f"{name}.{form}" for name in names for form in ("svg", "pdf")]
+    for path in written:
+        assert path.read_bytes().startswith(b"<svg" if path.suffix == ".svg" else b"%PDF")
+    (together,) = drawn.save(tmp_path / "all.svg")
+    text = together.read_text()
+    assert all(figure.title.split(":")[0] in text for figure in drawn.values())
+    assert "image/png" in drawn._repr_mimebundle_()
+
+
+def test_figures_in_one_drawing_keep_their_own_legends(tmp_path):
+    drawn = figures.of(RESULTS["linear"][0]())
+    drawn.save(tmp_path / "all.json")
+    said = json.loads((tmp_path / "all.json").read_text())
+    channels = {channel for row in said["vconcat"] for layer in (row, *row.get("layer", []))
+                for channel in layer.get("encoding", {}) if channel not in ("tooltip", "detail", "text")}
+    assert "strokeDash" in channels  # of a theorem's curve: no legend of the other figure names it
+    assert channels <= {channel for channel, kind in said["resolve"]["scale"].items() if kind == "independent"} | {"y2"}
+
+
+def test_what_has_no_figures_says_what_has(tmp_path):
+    run = zeroloss.fit("digits", classes=["3", "8"], n=12, width=48, max_steps=5)
+    proved = zeroloss.prove(run, "digits", classes=["3", "8"], n=12)
+    single = zeroloss.sweep("sphere:n=9,d=4,y=normal", width=4, trials=2, max_steps=5)
+    for result in (proved, single):
+        for drawn in (figures.of, lambda one: one.plot()):
+            with pytest.raises(ValueError, match=f"this {type(result).__name__} has no figure; results of audit, .* hav"):
+                drawn(result)
+    for other in (run.network, zeroloss.read_dataset("digits", n=9), 3, None):
+        with pytest.raises(TypeError, match=f"takes a result of audit, .* or a run folder; got {type(other).__name__}$"):
+            figures.of(other)
+    drawn = figures.of(run)
+    for arguments in ((tmp_path / "a",), (tmp_path / "a.gif",), (tmp_path / "a", "gif"), (tmp_path / "a", "svg", "")):
+        with pytest.raises(ValueError, match="svg, png, pdf or json"):
+            drawn.save(*arguments)
+    with pytest.raises(ValueError, match="there are no figures to save"):
+        figures.Figures().save(tmp_path / "a.svg")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match=r"^broken\.vl\.json: "):
+        figures.Figures(broken=figures.Figure("broken", {"mark": 3})).save(tmp_path, "svg")
 
 
 def test_figures_fetch_nothing(tmp_path):

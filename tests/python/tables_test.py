@@ -46,6 +46,48 @@ def test_records_are_rows():
     np.testing.assert_array_equal(answer.to_frame("forecast")["misfit"], answer.forecast.misfit)
 
 
+def test_widths_have_their_steps_and_scales():
+    answer = zeroloss.certify("digits", classes=["3", "8"], n=60)
+    widths = answer.to_frame("widths")
+    assert list(widths["id"]) == [row.id for row in answer.widths]
+    for name in ("width", "output_scale", "step", "steps"):
+        of_rows = np.array([getattr(row, name) for row in answer.widths], dtype=float)  # None is NaN
+        np.testing.assert_array_equal(widths[name].to_numpy(float), of_rows)
+    last = widths.set_index("id").loc["any_labels"]
+    assert last["status"] == "proved" and last["steps"] > 1 and 0 < last["step"] < 1 < last["output_scale"]
+
+
+def test_sweeps_are_arrays(tmp_path):
+    swept = zeroloss.sweep("sphere:n=12,y=normal", d=[4, 2], width=[2, 3, 9], activation=["tanh", "relu"],
+                           tolerance=0.5, trials=3, max_steps=60)  # fmt: skip
+    arrays = swept.to_arrays()
+    axes = {"d": [4, 2], "width": [2, 3, 9], "activation": ["tanh", "relu"]}  # as given
+    assert list(arrays)[:3] == list(axes)
+    for name, values in axes.items():
+        assert arrays[name].tolist() == values
+    rest = list(arrays)[3:]
+    assert rest == ["trials", "successes", "probability", "low", "high", "diverged", "certified", "mean_steps",
+                    "median_misfit"]
+    for cell in swept.cells:
+        at = tuple(values.index(getattr(cell, name)) for name, values in axes.items())
+        assert [arrays[name][at] for name in rest] == [getattr(cell, name) for name in rest]
+    assert 0 < arrays["successes"].sum() < arrays["trials"].sum() == swept.trials
+    assert all(arrays[name].shape == (2, 3, 2) for name in rest) and arrays["trials"].dtype.kind == "i"
+    np.savez(tmp_path / "sweep.npz", **arrays)
+    with np.load(tmp_path / "sweep.npz") as kept:
+        assert all(np.array_equal(kept[name], arrays[name]) for name in arrays)
+
+
+def test_axes_of_sweeps_are_numbers_where_they_can_be():
+    small = {"width": 4, "trials": 1, "max_steps": 2}
+    steps = zeroloss.sweep("sphere:n=9,d=4,y=normal", step=[0.5, 0.25], **small).to_arrays()
+    assert steps["step"].tolist() == [0.5, 0.25] and steps["probability"].shape == (2,)
+    mixed = zeroloss.sweep("sphere:n=9,d=4,y=normal", step=["auto", 0.25], noise=[0, 0.5], **small).to_arrays()
+    assert mixed["step"].tolist() == ["auto", "0.25"] and mixed["noise"].tolist() == [0, 0.5]
+    single = zeroloss.sweep("sphere:n=9,d=4,y=normal", **small).to_arrays()
+    assert list(single)[0] == "trials" and single["trials"].shape == () and single["trials"] == 1
+
+
 def test_outputs_have_their_certificates():
     run = zeroloss.fit("digits", **SMALL)
     outputs = run.to_frame("outputs")

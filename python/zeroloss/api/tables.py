@@ -1,10 +1,13 @@
-"""Parts of results as data frames of pandas: a row a record, a column a field; curves are those of metrics.csv."""
+"""Parts of results as data frames of pandas: a row a record, a column a field; curves are those of metrics.csv.
+Sweeps as arrays, too."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+import numpy as np
 
 from .. import _core
 
@@ -100,6 +103,7 @@ _PARTS: dict[type, _Parts] = {
         "bottleneck": (_columns(_core.Bottleneck), lambda r: map(_row, r.bottleneck)),
         "closest": (_columns(_core.SamplePair), lambda r: map(_row, r.closest)),
         "forecast": (["step", "misfit", "standard_error"], _forecast),
+        "widths": (_columns(_core.WidthRow), lambda r: map(_row, r.widths)),
     },
     _core.FitResult: {
         "curve": (_columns(_core.CurvePoint, "output"), _curve),
@@ -162,3 +166,37 @@ def frame_of(result: object, part: str = "") -> Any:
     if not (table := list(rows(result))):
         return pandas.DataFrame(columns=columns)
     return pandas.DataFrame.from_records(table, index=_index(result) if rows in (_scores, _values) else None)
+
+
+def arrays_of(result: _core.SweepResult) -> dict[str, np.ndarray[Any, Any]]:
+    """The cells of a sweep as numpy arrays that have a dimension for each axis with several values, in the order n, d, width,
+    activation, scaling, step, noise, tolerance, depth. First the values of each of these axes, under its name, in the
+    order in which they were given; then of every cell
+
+    ``trials``, ``successes``, ``diverged``, ``certified``
+        numbers of trials (integers)
+    ``probability``, ``low``, ``high``
+        successes/trials, and Wilson's interval of 95 % around the probability, in [0, 1]
+    ``mean_steps``
+        steps of a trial
+    ``median_misfit``
+        of the trials' relative misfits at the end; those of diverged ones are infinite, and NaN without trials
+
+    so that ``arrays["probability"][i, j]`` is at ``arrays["d"][i]`` and ``arrays["width"][j]`` where d and width vary.
+    Of a single cell they have no dimension. ``numpy.savez("sweep.npz", **arrays)`` keeps them.
+    """
+    axes = {name: _axis([getattr(cell.cell, name) for cell in result.cells]) for name in _fields(_core.Cell)}
+    axes = {name: values for name, values in axes.items() if len(values) > 1}
+    table = [_row(cell) for cell in result.cells]
+    shape = [len(values) for values in axes.values()]
+    names = [name for name in _columns(_core.CellResult) if name not in _fields(_core.Cell)]
+    return axes | {name: np.array([row[name] for row in table]).reshape(shape) for name in names}
+
+
+def _axis(values: list[Any]) -> np.ndarray[Any, Any]:
+    """The different ones, in their order; numbers where all are."""
+    kept = list(dict.fromkeys(values))
+    try:
+        return np.array([float(value) if isinstance(value, str) else value for value in kept])
+    except ValueError:
+        return np.array(kept)

@@ -1,10 +1,14 @@
-"""The figures of a run folder: Vega-Lite specifications, drawn by vl-convert.
+"""The figures of a result or a run folder: Vega-Lite specifications, drawn by vl-convert.
 
-    figures = zeroloss.figures.of("runs/first")
-    figures["curve"]                    # draws itself in a notebook; `figures` draws them all
-    figures["curve"].save("curve.svg")  # or .png, .pdf, .json
+    figures = zeroloss.figures.of(result)      # or of("runs/first"); result.plot() is the same
+    figures                                    # in a notebook they draw themselves, and so does
+    figures["curve"]                           # each of them
+    figures["curve"].save("curve.pdf")         # or .svg, .png, .json
+    figures.save("all.svg")                    # one below the other
+    figures.save("paper", "svg", "pdf")        # paper/NAME.svg and paper/NAME.pdf of each
 
-Commands write their figures into the run folder (NAME.vl.json); some of conv are made here, of its tables.
+Results of audit, certify, fit, linear, memorize, sweep and width have figures, and so have run folders of these and of
+conv. Commands write them into the folder (NAME.vl.json); some of conv are made here, of its tables.
 """
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ import base64
 import json
 import tempfile
 from contextlib import suppress
+from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
@@ -31,6 +36,11 @@ DARK: Json = {"paper": "#14171a", "ink": "#e8eaed", "muted": "#a2abb6", "line": 
         "series": ["#6cb2ff", "#ff9b66", "#5ad08c", "#c79bff", "#e0bf4f", "#ff8ab8", "#4cc9d6"]}
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif"
 
+FORMS = ("svg", "png", "pdf", "json")
+#: Of figures in one drawing: each has its own axes and legend.
+INDEPENDENT = ("x", "y", "color", "fill", "stroke", "strokeDash")
+#: Results that can be drawn.
+WITH_FIGURES = "audit, certify, fit, linear, memorize, sweep (several cells) and width"
 #: What a reader wants to see first; figures that are not named here follow by name.
 ORDER = ("curve", "scores", "test", "heat", "error", "norm", "margins", "spectrum", "widths", "forecast", "distance",
          "descent", "layers", "convergence", "loss", "learning_rate", "norms", "classes", "confusion")
@@ -58,11 +68,11 @@ class Figure:
         return charts.describe(self.spec, self.title)
 
     def save(self, path: Folder, scale: float = 2) -> Path:
-        """Writes .svg, .png (`scale` pixels a point), .pdf or .json (the specification). Raises ValueError for
-        any other ending, ImportError without vl-convert-python."""
+        """Writes .svg, .png (`scale` pixels a point, > 0), .pdf or .json (the specification), and returns where.
+        Raises ValueError for any other ending, ImportError without vl-convert-python."""
         path = Path(path)
         ending = path.suffix[1:].lower()
-        if ending not in ("svg", "png", "pdf", "json"):
+        if ending not in FORMS:
             raise ValueError(f"{path}: a figure is saved as .svg, .png, .pdf or .json")
         drawn = json.dumps(self.spec, indent=1) if ending == "json" else self._drawn(ending, scale)
         path.write_bytes(drawn.encode() if isinstance(drawn, str) else drawn)
@@ -106,29 +116,63 @@ class Figure:
 class Figures(dict[str, Figure]):
     """Figures by name, in reading order. In a notebook they are drawn one below the other."""
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
-        if not self:
-            return {"text/plain": "no figures"}
+    def save(self, path: Folder, *forms: str, scale: float = 2) -> list[Path]:
+        """Writes all of them and returns where: one below the other into one file, save("all.svg"), or each into a file
+        of its own in a folder, save("paper", "svg", "pdf"), as NAME.svg and NAME.pdf.
+
+        `forms` are any of svg, png (`scale` pixels a point, > 0), pdf and json; the folder is made if it is not there.
+        Raises ValueError for other endings or forms, or a specification that Vega-Lite does not take, ImportError
+        without vl-convert-python."""
+        path = Path(path)
+        if not set(forms or [path.suffix[1:].lower()]) <= set(FORMS):
+            raise ValueError(f"{path}: figures are saved as svg, png, pdf or json: save('all.svg') writes them into "
+                             "one file, save('folder', 'svg', 'pdf') each into a file of its own")
+        if not forms:
+            if not self:
+                raise ValueError(f"{path}: there are no figures to save")
+            return [self._together().save(path, scale)]
+        path.mkdir(parents=True, exist_ok=True)
+        written = []
+        for name, figure in self.items():
+            for form in forms:
+                try:
+                    written.append(figure.save(path / f"{name.replace(': ', '-')}.{form}", scale))
+                except ValueError as error:  # a specification that Vega-Lite does not take
+                    raise ValueError(f"{name}.vl.json: {error}") from error
+        return written
+
+    def _together(self) -> Figure:
         rows = [{key: value for key, value in figure.shown(LIGHT).items() if key not in ("$schema", "config")}
                 for figure in self.values()]
-        independent = {"scale": {channel: "independent" for channel in ("x", "y", "color", "fill", "stroke")}}
+        independent = {"scale": {channel: "independent" for channel in INDEPENDENT}}
         spec = {"$schema": charts.SCHEMA, "vconcat": rows, "resolve": independent}
-        return Figure("all", spec)._repr_mimebundle_()
+        return Figure("all", spec)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
+        return self._together()._repr_mimebundle_() if self else {"text/plain": "no figures"}
 
 
 class Saved(Protocol):
-    """A result that can write its run folder."""
+    """A result: it can write its run folder, and has figures."""
 
     def save(self, path: Folder, /) -> None: ...
 
+    def plot(self) -> Any: ...
 
-def of(folder: Folder | Run) -> Figures:
-    """The figures of a run folder (or Run), by name. Raises RunError for what is no run folder, or a figure
-    in it that is not JSON."""
-    run = folder if isinstance(folder, Run) else read_run(folder)
+
+def of(what: Folder | Run | Saved) -> Figures:
+    """The figures of a result, as its run folder would hold them, or of a run folder (a path, or a Run), by name.
+
+    The same as ``result.plot()``. Raises ValueError for a result that has none (those of prove and influence, or a
+    sweep with a single cell), TypeError for anything else; RunError for what is no run folder, or a figure in it that
+    is not JSON. Figures without a point are left out.
+    """
+    if not isinstance(what, (str, PathLike, Run)):
+        return of_result(what)
+    run = what if isinstance(what, Run) else read_run(what)
     specs = charts.conv(run) if run.kind == "conv" else {}
     specs.update((path.name.removesuffix(".vl.json"), read_object(path)) for path in run.folder.glob("*.vl.json"))
-    return of_specs(specs)
+    return of_specs({name: spec for name, spec in specs.items() if spec.get("data") != {"values": []}})
 
 
 def of_specs(specs: dict[str, Json]) -> Figures:
@@ -145,10 +189,16 @@ def of_specs(specs: dict[str, Json]) -> Figures:
 
 def of_result(result: Saved) -> Figures:
     """The figures of a result's run folder, which is not kept."""
+    kind = type(result).__name__
+    if not (hasattr(result, "save") and hasattr(result, "plot")):
+        raise TypeError(f"figures.of takes a result of {WITH_FIGURES}, or a run folder; got {kind}")
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         result.save(run)
-        return of(run)
+        drawn = of(run)
+    if not drawn:
+        raise ValueError(f"figures.of: this {kind} has no figure; results of {WITH_FIGURES} have")
+    return drawn
 
 
 def theme(colours: Json) -> Json:

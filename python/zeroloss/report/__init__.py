@@ -113,14 +113,10 @@ def save_figures(folder: Folder, form: str, out: Folder | None = None) -> list[P
 
 
 def _saved(whose: Folder, drawn: figures.Figures, form: str, out: Path) -> list[Path]:
-    out.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, figure in drawn.items():
-        try:
-            written.append(figure.save(out / f"{name.replace(': ', '-')}.{form}"))
-        except ValueError as error:  # a specification that Vega-Lite does not take
-            raise figures.RunError(f"{whose}: {figure.name}.vl.json: {error}") from error
-    return written
+    try:
+        return drawn.save(out, form)
+    except ValueError as error:  # a specification that Vega-Lite does not take
+        raise figures.RunError(f"{whose}: {error}") from error
 
 
 def _told(error: Exception, code: int) -> int:
