@@ -6,6 +6,7 @@ import re
 
 import zeroloss
 import zeroloss.estimators
+import zeroloss.figures
 import zeroloss.kernel
 import zeroloss.linear
 from zeroloss import _core
@@ -29,9 +30,9 @@ def signature(name, function):
     described = inspect.signature(function)
     parts = []
     for p in described.parameters.values():
-        if p.kind is p.KEYWORD_ONLY and "*" not in parts:
+        if p.kind is p.KEYWORD_ONLY and not any(part.startswith("*") for part in parts):
             parts.append("*")
-        part = ("**" if p.kind is p.VAR_KEYWORD else "") + p.name
+        part = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + p.name
         part += f": {p.annotation.replace('npt.', '')}" if p.annotation is not p.empty else ""
         parts.append(part + (f" = {p.default!r}" if p.default is not p.empty else ""))
     empty = described.return_annotation is described.empty
@@ -47,6 +48,10 @@ def head_of(name, described):
 
 def of_function(name, function):
     return head_of(name, function) + fenced(inspect.getdoc(function))
+
+
+def of_method(kind, name):
+    return of_function(f"{kind.__name__}.{name}", getattr(kind, name)).replace("(self, ", "(")
 
 
 def of_class(name, kind):
@@ -85,6 +90,10 @@ def main():
         ]
     parts += [heading("`zeroloss.estimators`", 2), inspect.getdoc(zeroloss.estimators) + "\n"]
     parts += [of_estimator(n, getattr(zeroloss.estimators, n)) for n in zeroloss.estimators.__all__]
+    figures = zeroloss.figures
+    parts += [heading("`zeroloss.figures`", 2), inspect.getdoc(figures) + "\n"]
+    parts += [of_function("zeroloss.figures.of", figures.of)]
+    parts += [of_method(kind, "save") for kind in (figures.Figures, figures.Figure)]
     parts += [heading("Results and their parts", 2)]
     hidden = re.compile("Options$|^SweepAxes$|Error$|^Frame$|^Describe[rd]$")
     parts += [

@@ -2,7 +2,8 @@
 """Builds the documentation site: make_site.py [--zeroloss PROGRAM] [--out FOLDER]. MkDocs is that of its Python.
 
 The pages are those of the tree, where they lie in the tree, so that a link is right here and there; those of the
-commands are made from the manual pages that the program prints of itself. A link to nowhere, a page that no menu has
+commands are made from the manual pages that the program prints of itself, and each tutorial leads to itself as a
+notebook. A link to nowhere, a page that no menu has
 and a command that mkdocs.yml does not list end it with an error."""
 
 import argparse
@@ -12,6 +13,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tests"))
@@ -96,6 +99,12 @@ def linked(text):
     return re.sub(r"^\*\*zeroloss-(\w+)\*\*\(1\)$", r"[zeroloss \1](\1.md)", text, flags=re.MULTILINE)
 
 
+def with_notebook(page, name):
+    """The page with a link to its notebook below its heading."""
+    return re.sub(r"^(# .*\n)", rf"\1\n[This page as a Jupyter notebook]({name}.ipynb)\n", page, count=1,
+                  flags=re.MULTILINE)
+
+
 def stage(pages, zeroloss):
     """Puts together what the site is made of."""
     shutil.rmtree(pages, ignore_errors=True)
@@ -113,6 +122,10 @@ def stage(pages, zeroloss):
             path = ((ROOT / name).parent / link.partition("#")[0]).resolve()
             if not ELSEWHERE.match(link) and path.is_file() and (more := str(path.relative_to(ROOT))) not in wanted:
                 wanted.append(more)
+    notebooks.write(pages / notebooks.TUTORIALS.relative_to(ROOT))
+    for page in notebooks.pages():
+        target = pages / page.relative_to(ROOT)
+        target.write_text(with_notebook(target.read_text(encoding="utf-8"), page.stem), encoding="utf-8")
     (pages / "commands").mkdir()
     listed = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for name, text in command_pages(zeroloss):

@@ -111,10 +111,10 @@ def test_what_has_no_figures_says_what_has(tmp_path):
     single = zeroloss.sweep("sphere:n=9,d=4,y=normal", width=4, trials=2, max_steps=5)
     for result in (proved, single):
         for drawn in (figures.of, lambda one: one.plot()):
-            with pytest.raises(ValueError, match=f"this {type(result).__name__} has no figure; results of audit, .* hav"):
+            with pytest.raises(ValueError, match=f"this {type(result).__name__} has no figure; results of audit, "):
                 drawn(result)
     for other in (run.network, zeroloss.read_dataset("digits", n=9), 3, None):
-        with pytest.raises(TypeError, match=f"takes a result of audit, .* or a run folder; got {type(other).__name__}$"):
+        with pytest.raises(TypeError, match=f"takes a result of audit, .*; got {type(other).__name__}$"):
             figures.of(other)
     drawn = figures.of(run)
     for arguments in ((tmp_path / "a",), (tmp_path / "a.gif",), (tmp_path / "a", "gif"), (tmp_path / "a", "svg", "")):

@@ -38,6 +38,20 @@ def test_every_option_is_on_the_page(command):
     assert not re.search(r"\\f[BIR]|\\\(|^\.", page, re.MULTILINE), page
 
 
+def test_tutorials_lead_to_their_notebooks():
+    page = (ROOT / "docs" / "tutorials" / "certify.md").read_text()
+    heading, rest = page.split("\n", 1)
+    assert make_site.with_notebook(page, "certify") == (
+        f"{heading}\n\n[This page as a Jupyter notebook](certify.ipynb)\n{rest}")
+
+
+def test_pages_of_guides_and_rooms_are_in_the_menu():
+    listed = (ROOT / "mkdocs.yml").read_text()
+    pages = [page for pattern in ("docs/*.md", "docs/*/*.md", "src/*/README.md") for page in ROOT.glob(pattern)]
+    assert len(pages) > 40
+    assert not [name for page in pages if f" {(name := str(page.relative_to(ROOT)))}\n" not in listed]
+
+
 def test_signs_stand_for_themselves():
     page = (".TH X\n.SH A_B\n.TP\n\\fB\\-\\-c\\fR \\fIA|B\\fR\n1 < x_i*2, \\(gan=1\\(ga\n.br\nOne of a, b\n"
             ".SH E\n.nf\nx \\-\\-c <y>\n\\&.z\n.fi\n")

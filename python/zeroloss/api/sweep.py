@@ -124,7 +124,8 @@ def sweep(
     Returns
     -------
     SweepResult
-        ``fit(X, y, **result.fit_options(cell))`` is a trial again.
+        ``to_arrays()`` has its cells by axis, as numpy arrays; ``fit(X, y, **result.fit_options(cell))`` is a trial
+        again.
 
     Raises
     ------

@@ -169,9 +169,9 @@ def frame_of(result: object, part: str = "") -> Any:
 
 
 def arrays_of(result: _core.SweepResult) -> dict[str, np.ndarray[Any, Any]]:
-    """The cells of a sweep as numpy arrays that have a dimension for each axis with several values, in the order n, d, width,
+    """The cells of a sweep as numpy arrays with a dimension for each axis of several values, in the order n, d, width,
     activation, scaling, step, noise, tolerance, depth. First the values of each of these axes, under its name, in the
-    order in which they were given; then of every cell
+    order in which they were given (texts where one of them is no number); then of every cell
 
     ``trials``, ``successes``, ``diverged``, ``certified``
         numbers of trials (integers)
