@@ -1,5 +1,5 @@
 # A thin front door: each target is a line or two over the same CMake presets that an editor uses.
-.PHONY: demo test test-all build bench check-all docs lint sanitize races faults fuzz release format clean
+.PHONY: demo install test test-all build bench check-all docs lint sanitize races faults fuzz release format clean
 
 # The tests build the Python wheel from the same sources with the same flags: ccache compiles each only once.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -13,6 +13,11 @@ build:
 
 demo: build
 	build/release/bin/zeroloss certify digits
+
+# The command, its manual pages and completion, headers and libraries; as root where PREFIX needs it.
+PREFIX ?= /usr/local
+install: build
+	cmake --install build/release --prefix $(PREFIX)
 
 # Without what is labelled slow: what takes minutes and has a smaller twin, real data sets, failing machines, a second
 # build for GPU nodes; and without a twin each file compiled alone (alone), processes that share nothing but a network

@@ -83,7 +83,8 @@ Decisions read_decisions(const std::string& path, const Dataset& data) {
     const auto record = parsed_integer<Index>(name);
     const auto at = record ? position.find(*record) : position.end();
     if (at == position.end())
-      throw DataError(fmt::format("{}: sample '{}' is not one of {}", path, excerpt(name), data.name));
+      throw DataError(fmt::format("{}: sample '{}' is not one of {}; read the data as when it was drawn",
+                                  path, excerpt(name), data.name));
     const std::string label = sample(data, at->second).label;
     if (labels != nullptr && !same_label(std::string(labels->cells[r]), label))
       throw DataError(

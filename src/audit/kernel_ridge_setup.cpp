@@ -124,7 +124,9 @@ void check_audited(const Dataset& data, const char* who) {
         fmt::format("{}: {} has {}; labels are judged by others, of which there must be three at least", who,
                     data.name, count(data.n(), "sample", "samples")));
   if (data.task == Task::classification && data.classes() < 2)
-    throw DataError(fmt::format("{}: all labels of {} are {}", who, data.name, data.class_names.front()));
+    throw DataError(
+        fmt::format("{}: all labels of {} are {}; name another `target`, or `shuffle` before `n` keeps some",
+                    who, data.name, data.class_names.front()));
   if (data.task != Task::regression) return;
   const double least = data.y.minCoeff(), most = data.y.maxCoeff();
   if (!(most / 2 - least / 2 > 0))

@@ -98,7 +98,9 @@ CommonRecords common_records(const std::string& source, const std::vector<std::v
   if (!lists.empty())
     std::ranges::copy_if(lists.front(), std::back_inserter(common.records),
                          [&](Index record) { return times[record] == lists.size(); });
-  if (common.records.empty()) throw DataError(source + ": no record has all of the targets");
+  if (common.records.empty())
+    throw DataError(source +
+                    ": no record has all of the targets; leave out the one that is missing most often");
   common.others = std::ssize(times) - std::ssize(common.records);
   internal::keep(common.records, source, options.n, options.shuffle, options.seed, options.classes);
   return common;

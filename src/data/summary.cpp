@@ -45,4 +45,11 @@ Summary summarize(const Dataset& data) {
   return summary;
 }
 
+double guessing_error(const Dataset& data) {
+  if (data.task != Task::classification) return 1;
+  std::vector<Index> counts(static_cast<std::size_t>(data.classes()));
+  for (const double y : data.y) ++counts[static_cast<std::size_t>(y)];
+  return 1 - static_cast<double>(*std::ranges::max_element(counts)) / static_cast<double>(data.n());
+}
+
 }  // namespace zeroloss

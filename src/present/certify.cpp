@@ -161,15 +161,17 @@ std::string suspect_table(const CertifyResult& r) {
   const std::string off = numbers ? fmt::format("off by {:.3g} of the targets' spread", error)
                                   : fmt::format("wrong about {} of all", percentage(error, 2));
   std::string text =
-      accuses(r) ? fmt::format(
-                       "labels that the other samples predict otherwise{} (closed-form leave-one-out; audit "
-                       "says which are wrong)\n",
-                       numbers ? ", or that lie at the edge of the data" : "")
-                 : fmt::format(
-                       "labels that the other samples predict otherwise; they are {}, so this says little "
-                       "(closed-form "
-                       "leave-one-out)\n",
-                       off);
+      accuses(r)
+          ? fmt::format(
+                "labels hardest to predict: the other samples say another one{} (closed-form leave-one-out; "
+                "audit says which are wrong)\n",
+                numbers ? ", or these lie at the edge of the data" : "")
+          : fmt::format(
+                "labels hardest to predict: the other samples say another one, but are {}, so this says "
+                "little "
+                "(closed-form "
+                "leave-one-out)\n",
+                off);
   text += table.text("  ");
   if (r.suspects.size() > kShown)
     text += fmt::format("  and {} more (JSON lists all)\n", r.suspects.size() - kShown);
@@ -228,7 +230,7 @@ std::vector<Index> shown_records(const CertifyResult& r) {
 std::string certify_text(const Dataset& data, const CertifyOptions& options, const CertifyResult& r) {
   std::string text = heading(data, preparation(data, options.normalize, options.center)) + "\n";
   for (const std::string& part :
-       {r.conclusion + "\n", advice_text(options, r), facts(data, options, r), width_table(r.widths)})
+       {r.conclusion + "\n", advice_text(data, options, r), facts(data, options, r), width_table(r.widths)})
     if (!part.empty()) text += "\n" + part;
   if (r.forecast) text += "\n" + forecast_text(*r.forecast);
   if (!r.conflicts.empty())

@@ -8,6 +8,7 @@
 
 #include "base/field_text.hpp"
 #include "base/percentage.hpp"
+#include "present/advice.hpp"
 #include "present/claims_of.hpp"
 #include "present/common.hpp"
 #include "present/pictures.hpp"
@@ -121,13 +122,7 @@ std::string unseen_text(const Dataset& data, const FitResult& r) {
                                 ? fmt::format(" among {} of them", with_commas(r.solution->chosen_on))
                                 : std::string();
   const std::string network = r.kernel ? among : " at infinite width and zero loss";
-  const char* beside = error > guess ? ": worse than " : "; by ";
-  if (data.task == Task::regression)
-    return fmt::format(
-        "unseen points: off by {:.3g} of the targets' spread by leave-one-out{}{}guessing the mean, 1\n",
-        error, network, beside);
-  return fmt::format("unseen points: {} wrong by leave-one-out{}{}guessing the most frequent class, {}\n",
-                     percentage(error), network, beside, percentage(guess));
+  return fmt::format("unseen points: {}\n", unseen_advice(data, error, guess, network));
 }
 
 std::string start_text(const FitOptions& o) {

@@ -297,15 +297,11 @@ Next after_certify(const Dataset& data, const ReadOptions& read, const CertifyOp
   fit.center = options.center;
   fit.normalize = options.normalize;
   if (r.outcome == "verified") {
-    const std::string suspects = r.suspects.empty() || !accuses(r)
-                                     ? ""
-                                     : fmt::format("check the labels of {} above, then ",
-                                                   r.suspects.size() == 1 ? "the sample" : "the samples");
     if (errs_at_zero_loss(data, r))
-      return {fmt::format("{}train with a ridge for unseen points: zero loss {} by leave-one-out", suspects,
+      return {fmt::format("train with a ridge for unseen points: zero loss {} by leave-one-out",
                           error_at_zero_loss(r)),
               fit_line(data, read, with_kernel(fit))};
-    return {suspects + "fit them", fit_line(data, read, with_random_features(fit))};
+    return {"fit them", fit_line(data, read, with_random_features(fit))};
   }
   if (of_many_scales(data))
     return {"columns differ a hundredfold in scale: bring them to one",

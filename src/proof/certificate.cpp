@@ -197,8 +197,10 @@ void descend(const TwoLayer& network, const Activation& activation, const Certif
   if (margin >= c.margin) c.margin = margin;
   if (margin >= c.any_margin) c.any_margin = margin;
   if (!(margin > 1 && std::isfinite(R) && std::isfinite(change))) {
-    c.reason = fmt::format("descent: e(R) = {:.3g} exceeds a/3 = {:.3g} (a factor {:.2g}), R = {:.3g}",
-                           change, third, change / third, R);
+    c.reason = fmt::format(
+        "descent: within {:.3g} of these weights the Jacobian may change by {:.3g}, {:.2g} times what the "
+        "proof allows",
+        R, change, change / third);
     return;
   }
   const double b = (top + a / 3) * (1 + kRound);

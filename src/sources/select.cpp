@@ -429,8 +429,10 @@ Dataset select(const Source& source, const ReadOptions& options, const Like& lik
 
 Dataset select_stored(const Source& source, const ReadOptions& options) {
   const auto refuse = [&](const char* option) {
-    throw std::invalid_argument(fmt::format(
-        "read_dataset: `{}` needs all points in memory; {} is read by blocks", option, source.name));
+    throw std::invalid_argument(
+        fmt::format("read_dataset: `{}` needs all points in memory, and {} is read by blocks; leave it out, "
+                    "or keep fewer points with `n`",
+                    option, source.name));
   };
   if (source.table) throw DataError(source.name + ": a table is not read by blocks; save it as npy");
   if (options.standardize != "auto" && options.standardize != "no") refuse("standardize");

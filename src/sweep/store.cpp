@@ -99,7 +99,8 @@ Store::Store(const std::filesystem::path& path, const Identity& identity, Journa
     tables.run();
     if (id.integer(0) == kApplication) return false;
     if (tables.integer(0) > 0)
-      throw DataError(fmt::format("{}: is a database, but not of a sweep", path.string()));
+      throw DataError(
+          fmt::format("{}: is a database, but not of a sweep; choose another `store`", path.string()));
     id.next();
     tables.next();
     database_.execute(fmt::format("{}; PRAGMA application_id = {}; PRAGMA user_version = {}", kSchema,

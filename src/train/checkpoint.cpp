@@ -198,7 +198,8 @@ RunState Checkpoint::load() const {
   for (const OutputState& output : state.finished)
     if (output.snapshot.empty() &&  // which has the weights of many layers
         (output.network.W.size() == 0 || output.network.v.size() != output.network.W.rows()))
-      throw DataError(fmt::format("{}: damaged checkpoint: weights are missing", path_.string()));
+      throw DataError(fmt::format("{}: damaged checkpoint: weights are missing; remove it to begin anew",
+                                  path_.string()));
   return state;
 }
 

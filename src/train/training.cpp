@@ -233,7 +233,8 @@ void Training::resume(const OutputState& from) {
     restore_schedule(from.snapshot.at("schedule"));
     if (from.snapshot.contains("start")) restore_start(from.snapshot.at("start"));
   } catch (const std::out_of_range&) {
-    throw DataError("damaged checkpoint: a part of the optimizer's state is missing");
+    throw DataError(
+        "damaged checkpoint: a part of the optimizer's state is missing; remove it to begin anew");
   }
   optimizer().path_length = from.path_length;
   optimizer().time = from.time;

@@ -1,9 +1,9 @@
 #include "train/unseen.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #include "zeroloss/base/blas.hpp"
+#include "zeroloss/data/summary.hpp"
 #include "zeroloss/kernel/ridge.hpp"
 #include "zeroloss/theory/suspects.hpp"
 
@@ -11,13 +11,6 @@ namespace zeroloss::internal {
 
 double left_out_error(const Dataset& points, const Matrix& Y, const Matrix& residuals) {
   return judge_labels(points, Y, Y - residuals).error;
-}
-
-double guessing_error(const Dataset& points) {
-  if (points.task != Task::classification) return 1;
-  std::vector<Index> counts(static_cast<std::size_t>(points.classes()));
-  for (const double y : points.y) ++counts[static_cast<std::size_t>(y)];
-  return 1 - static_cast<double>(*std::ranges::max_element(counts)) / static_cast<double>(points.n());
 }
 
 void expect_of_unseen(const TrainingSet& set, const CheckedOptions& options, const Kernel& kernel,

@@ -11,9 +11,6 @@ namespace zeroloss::internal {
 /// Of predictions without each point, whose residuals these are: LabelVerdict::error.
 double left_out_error(const Dataset& points, const Matrix& Y, const Matrix& residuals);
 
-/// Of the most frequent class; 1 of numbers, by the same measure: that of their mean.
-double guessing_error(const Dataset& points);
-
 /// FitResult::leave_one_out_error and guessing_error: of the infinitely wide network with this kernel that
 /// fits the distinct points. Nothing above 3,000 points, where labels of equal points differ, and of a trial.
 void expect_of_unseen(const TrainingSet& set, const CheckedOptions& options, const Kernel& kernel,

@@ -89,16 +89,17 @@ TEST_F(CertifyCommand, SaysWhatToDoFirst) {
   const std::string text = zeroloss({"certify", "digits", "--classes", "3,8"}).out;
   std::size_t at = 0;
   for (const char* part :
-       {"Any labels on these points", "\nwidth   16 hidden units are proved to be enough for any labels",
-        "fewer than 7 can fit almost no labels", "\nstep    ", "(proved)", "(forecast)",
-        "\nlabels  none looks wrong", "\nlambda_min, lambda_max", "\ntoo few below", "\nenough for any",
-        "\nforecast at infinite width", "\ntheorems about random weights"}) {
+       {"Any labels on these points", "\nunseen  0 % wrong by leave-one-out",
+        "\nwidth   16 hidden units are proved to fit any labels", "fewer than 7 fit almost no labels",
+        "\nstep    with steps of 0.0134", "(forecast)", "\nlabels  the other samples predict each of them",
+        "\nlambda_min, lambda_max", "\ntoo few below", "\nenough for any", "\nforecast at infinite width",
+        "\ntheorems about random weights"}) {
     const std::size_t found = text.find(part, at);
     ASSERT_NE(found, std::string::npos) << part << " in order:\n" << text;
     at = found;
   }
   const std::string noisy = zeroloss({"certify", "digits", "--classes", "3,8", "--labels", "noise:0.02"}).out;
-  EXPECT_NE(noisy.find("\nlabels  look at those of samples "), std::string::npos) << noisy;
+  EXPECT_NE(noisy.find("\nlabels  hardest to predict: samples "), std::string::npos) << noisy;
   EXPECT_EQ(zeroloss({"certify", "sphere:n=20,d=4,y=none"}).out.find("\nwidth   "), std::string::npos);
 }
 
@@ -126,8 +127,10 @@ TEST_F(CertifyCommand, SaysOfNumbersWhatTheOthersKnow) {
             std::string::npos)
       << of_same;
   const std::string of_curve = said(curve);
-  EXPECT_NE(of_curve.find("otherwise, or they lie at the edge of the data\n"), std::string::npos) << of_curve;
-  EXPECT_NE(of_curve.find("otherwise, or that lie at the edge of the data (closed-form"), std::string::npos)
+  EXPECT_NE(of_curve.find("which labels are wrong, and which at the edge of the data\n"), std::string::npos)
+      << of_curve;
+  EXPECT_NE(of_curve.find("another one, or these lie at the edge of the data (closed-form"),
+            std::string::npos)
       << of_curve;
 }
 

@@ -124,5 +124,5 @@ def test_tables_without_rows_have_columns():
 def test_without_pandas_it_says_what_to_install(monkeypatch):
     answer = zeroloss.certify("digits", n=60)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r'to_frame needs pandas: pip install "zeroloss\[pandas\]"'):
+    with pytest.raises(ImportError, match="to_frame needs pandas: pip install pandas"):
         answer.to_frame()

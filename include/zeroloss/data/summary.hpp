@@ -19,4 +19,8 @@ struct Summary {
 /// One pass and a sort: O(n d + n log n d).
 Summary summarize(const Dataset& data);
 
+/// The error of who guesses: the share of points that are not of the most frequent class; 1, in units of the
+/// targets' spread, for who guesses the mean of numbers.
+double guessing_error(const Dataset& data);
+
 }  // namespace zeroloss

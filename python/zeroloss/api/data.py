@@ -47,6 +47,7 @@ class Source(TypedDict, total=False):
     shuffle: bool
     classes: Iterable[object]
     labels: str
+    verbose: bool
     cache: str | os.PathLike[str]
     # end
 
@@ -152,7 +153,8 @@ def read_dataset(
         pyarrow, polars, pandas or openpyxl, whichever is there.
     y : array, Series or frame of one column, optional
         n targets of X: numbers, or names of classes; of shape (n,), (n, 1) or one-hot, n x classes. Beside an array
-        none may be missing (None, NaN, masked); beside a frame they are its last column. A Series goes by position, whatever its index.
+        none may be missing (None, NaN, masked); beside a frame they are its last column. A Series
+        goes by position, whatever its index.
     model : FitResult, Network, .. or path, optional
         As for :func:`predict`: rows become the numbers that this model, and its ONNX file, takes, by the columns of
         the table that it was trained on. Scale and constant are inside the model.

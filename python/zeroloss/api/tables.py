@@ -161,7 +161,7 @@ def frame_of(result: object, part: str = "") -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError('to_frame needs pandas: pip install "zeroloss[pandas]"') from error
+        raise ImportError('to_frame needs pandas: pip install pandas') from error
     columns, rows = parts[part or next(iter(parts))]
     if not (table := list(rows(result))):
         return pandas.DataFrame(columns=columns)

@@ -1,4 +1,4 @@
-"""Estimators in scikit-learn's form. They need scikit-learn: ``pip install "zeroloss[sklearn]"``.
+"""Estimators in scikit-learn's form. They need scikit-learn: ``pip install scikit-learn scipy``.
 
 Networks see points as unit vectors. Here a point is centred, gets a constant coordinate and is divided by its length,
 so that its distance from the mean still counts. Scaling of single features is the business of a pipeline, but for data

@@ -89,7 +89,8 @@ class DeepDescent : public DeepOptimizer {
   }
   void restore(const Snapshot& from) override {
     const Matrix& weights = from.at("weights");
-    if (weights.size() != engine_.weights.size()) throw DataError("damaged checkpoint: weights are missing");
+    if (weights.size() != engine_.weights.size())
+      throw DataError("damaged checkpoint: weights are missing; remove it to begin anew");
     engine_.weights = weights.reshaped().cast<T>();
     if (momentum_ > 0) moved_ = from.at("moved").reshaped().cast<T>();
     refresh();
@@ -227,7 +228,8 @@ Matrix flat_weights(const DeepNetwork& network) {
 }
 
 DeepNetwork with_weights(DeepNetwork network, const Matrix& flat) {
-  if (flat.size() != parameters(network)) throw DataError("damaged checkpoint: weights are missing");
+  if (flat.size() != parameters(network))
+    throw DataError("damaged checkpoint: weights are missing; remove it to begin anew");
   Index at = 0;
   each_weight(network, [&](auto& numbers) {
     std::copy(flat.data() + at, flat.data() + at + numbers.size(), numbers.data());

@@ -20,6 +20,7 @@
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/parse.hpp"
 #include "zeroloss/base/text.hpp"
+#include "zeroloss/data/summary.hpp"
 #include "zeroloss/kernel/conjugate_gradients.hpp"
 #include "zeroloss/kernel/gram.hpp"
 #include "zeroloss/kernel/ridge.hpp"
