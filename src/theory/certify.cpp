@@ -155,7 +155,7 @@ std::string method_for(const CertifyOptions& options, Index n, Index d, Index cl
   if (stored && (options.method == "factor" || options.all_bounds || options.spectrum))
     throw std::invalid_argument(
         "certify: the kernel is formed of points in memory, and these were left in their file; take "
-        "`method=tail`, or leave `stream` out");
+        "`method=tail`, or keep the points in memory");
   if (stored) return "tail";
   if (options.method != "auto") return options.method;
   if (options.all_bounds || options.spectrum) return "factor";
