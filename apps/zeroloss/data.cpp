@@ -28,12 +28,16 @@ void list(const Arguments& arguments, Session&) {
   answer(arguments.json ? known_sets_json(cache) + "\n" : in_flags(known_sets_text(cache)));
 }
 
-void info(const Arguments& arguments, Session&) {
+void info(const Arguments& arguments, Session& session) {
+  auto progress = session.progress();
+  progress.stage("reading " + arguments.name);
   const Source source = open_source(arguments.name, arguments.read);
   const Dataset data = select(source, arguments.read);
+  progress.stage("describing " + arguments.name);
   const Summary summary = summarize(data);
   const auto table = describe_columns(source, data, arguments.read);
   const Next next = after_summary(data, arguments.read, table);
+  progress.finish();
   answer(arguments.json ? summary_json(data, summary, table, next) + "\n"
                         : in_flags(summary_text(data, summary, table)) + "\n" + next_text(next));
 }
@@ -49,7 +53,9 @@ void encode(const EncodeArguments& o, Session& session) {
   auto progress = session.progress();
   const Model model = open_model(o.model);
   progress.stage("reading " + o.source);
-  const Dataset data = select_for(model, open_source(o.source, o.read), o.read);
+  ReadOptions read = o.read;
+  if (read.target.empty()) read.target = "none";  // rows without a target are rows too
+  const Dataset data = select_for(model, open_source(o.source, read), read);
   if (is_answer) {
     write_answer(npy_bytes(data.X));
   } else {

@@ -7,8 +7,8 @@
 
 namespace zeroloss {
 
-Progress::Progress(Sink sink, const std::atomic<bool>* cancel, double interval_s)
-    : sink_(std::move(sink)), cancel_(cancel), interval_s_(interval_s) {}
+Progress::Progress(Sink sink, const std::atomic<bool>* cancel, double interval_s, Sink begun)
+    : sink_(std::move(sink)), begun_(std::move(begun)), cancel_(cancel), interval_s_(interval_s) {}
 
 void Progress::stage(std::string name, double total) {
   finish();
@@ -18,6 +18,7 @@ void Progress::stage(std::string name, double total) {
   done_ = 0;
   total_ = total;
   began_ = reported_ = Clock::now();
+  if (begun_) begun_({.stage = stage_, .total = total_});
 }
 
 void Progress::advance(double amount) {

@@ -24,6 +24,7 @@ Model model_of(const std::shared_ptr<const DeepNetwork>& network, const Metadata
           .outputs = [network](const auto& X, const Progress& p) { return predict(*network, X, p); },
           .classes = predicted_classes,
           .export_onnx = [network, extra](const auto& path) { export_onnx(path, *network, extra); },
+          .inputs = it.features(),
           .encoding = it.encoding,
           .signature = fmt::format("x [batch, {}] float64 -> y [batch, {}]{}", it.features(), it.outputs(),
                                    label_of(it.task)),

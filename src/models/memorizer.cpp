@@ -18,6 +18,7 @@ Model model_of(const std::shared_ptr<const Memorizer>& network, const Metadata& 
           .outputs = [network](const auto& X, const Progress& p) { return predict(*network, X, p); },
           .classes = largest_outputs,
           .export_onnx = [network, extra](const auto& path) { export_onnx(path, *network, extra); },
+          .inputs = it.d(),
           .encoding = it.encoding,
           .signature = fmt::format("x [batch, {}] {} -> y [batch, {}]{}", it.d(), it.precision, it.outputs(),
                                    label_of(it.task)),

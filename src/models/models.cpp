@@ -94,6 +94,7 @@ Model open_model(const std::filesystem::path& path, const StateLayout& layout, c
 }
 
 Dataset select_for(const Model& model, Source source, ReadOptions options) {
+  source = widened(std::move(source), model.inputs);
   const bool columns_known = source.table && !model.encoding.empty();
   const auto refuse = [](const char* option) {
     throw std::invalid_argument(

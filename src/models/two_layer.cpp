@@ -17,6 +17,7 @@ Model model_of(const std::shared_ptr<const Network>& network, const Metadata& ex
           .outputs = [network](const auto& X, const Progress& p) { return predict(*network, X, p); },
           .classes = predicted_classes,
           .export_onnx = [network, extra](const auto& path) { export_onnx(path, *network, extra); },
+          .inputs = it.features(),
           .encoding = it.encoding,
           .signature = fmt::format("x [batch, {}] {} -> y [batch, {}]{}", it.features(), it.precision,
                                    it.outputs.size(), label_of(it.task)),

@@ -85,11 +85,13 @@ std::string advice_text(const Dataset& data, const CertifyOptions& options, cons
         data, *r.leave_one_out_error, guessing_error(data),
         r.ridge > 0 ? fmt::format(" with a ridge of {:.2g}, without which the kernel is singular", r.ridge)
                     : " at infinite width and zero loss");
-  for (const auto& [name, said] : {std::pair<const char*, std::string>{"unseen", unseen},
-                                   {"width", width_advice(r)},
-                                   {"step", step_advice(options, r)},
-                                   {"loss", loss_and_step(r.task)},
-                                   {"labels", label_advice(r)}})
+  for (const auto& [name, said] :
+       {std::pair<const char*, std::string>{"unseen", unseen},
+        {"width", width_advice(r)},
+        {"step", step_advice(options, r)},
+        {"loss",
+         loss_and_step(r.task) + fmt::format("; steps are counted to misfit {:.3g}", options.accuracy)},
+        {"labels", label_advice(r)}})
     if (!said.empty()) line(name, said);
   return line.text();
 }

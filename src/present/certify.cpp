@@ -140,8 +140,8 @@ std::string forecast_text(const Forecast& f) {
           ? (f.step < f.stable_step ? std::string("is not reached within 1e15 steps")
                                     : std::string("was not found to be reached: unstable"))
           : fmt::format("after {} steps", short_number(f.steps_to_accuracy));
-  return fmt::format("forecast at infinite width: misfit {:.3g} {} of {:.4g} (stable below {:.4g}; {})\n",
-                     f.accuracy, reached, f.step, f.stable_step, f.method);
+  return fmt::format("forecast at infinite width: misfit {:.3g} {} of {:.4g} (stable below {}; {})\n",
+                     f.accuracy, reached, f.step, decimal(f.stable_step, 4, Rounding::down), f.method);
 }
 
 std::string suspect_table(const CertifyResult& r) {

@@ -100,7 +100,9 @@ std::string width_text(const Dataset& data, const WidthOptions& options, const W
   const std::string rows = width_table(r.rows);
   return fmt::format("{}\n\n{}\n\n", heading(data, preparation(data, options.normalize, options.center)),
                      r.conclusion) +
-         (rows.empty() ? "" : fmt::format("loss    {}\n\n{}", loss_and_step(data.task), rows)) +
+         (rows.empty() ? ""
+                       : fmt::format("loss    {}; steps are counted to misfit {:.3g}\n\n{}",
+                                     loss_and_step(data.task), options.accuracy, rows)) +
          drawn_table(r) + paper_table(r) + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 

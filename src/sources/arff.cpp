@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sources/text_formats.hpp"
 #include "tables/cells.hpp"
@@ -14,6 +15,7 @@ namespace {
 struct Attribute {
   std::string name, type;           ///< type in lower case; "" if values are listed
   std::vector<std::string> values;  ///< as listed
+  std::string form{};               ///< of a date, as "dd/MM/yyyy HH:mm"
 };
 
 /// Takes words from a line: what stands in quotes, or up to a blank or one of `ends`. % begins a comment.
@@ -68,7 +70,7 @@ bool begins(std::string_view line, std::string_view word) {
 
 Attribute attribute_in(std::string_view line, const std::string& where) {
   ArffLine words(line.substr(std::string_view("@attribute").size()), where);
-  Attribute attribute{words.word(" \t"), {}, {}};
+  Attribute attribute{words.word(" \t{"), {}, {}};
   if (!words.take('{')) {
     attribute.type = lowered(words.word(" \t%"));
     const bool known = attribute.type == "numeric" || attribute.type == "real" ||
@@ -76,6 +78,7 @@ Attribute attribute_in(std::string_view line, const std::string& where) {
     if (!known)
       throw DataError(fmt::format("{}: attribute '{}' of type '{}'; expected numeric, string, date or a list",
                                   where, excerpt(attribute.name), excerpt(attribute.type)));
+    if (attribute.type == "date" && !words.done()) attribute.form = words.word(" \t%");
     return attribute;
   }
   while (!words.take('}')) {
@@ -111,6 +114,29 @@ std::vector<std::string> cells_in(std::string_view line, const std::vector<Attri
   return cells;
 }
 
+/// A date as 2020-01-31 13:59:59 by the form that its attribute has, whose letters stand for as many digits.
+std::string iso_date(const std::string& cell, const std::string& form, const std::string& where) {
+  if (form.empty() || cell == "?") return cell;
+  std::map<char, std::string> parts;
+  bool fits = cell.size() == form.size();
+  for (std::size_t i = 0; i < form.size() && fits; ++i)
+    if (std::string_view("yMdHms").find(form[i]) != std::string_view::npos)
+      parts[form[i]] += cell[i];
+    else
+      fits = form[i] == cell[i];
+  const auto part = [&](char letter, const char* usual) {
+    return parts.contains(letter) ? parts[letter] : usual;
+  };
+  fits = fits && part('y', "").size() == 4 && part('M', "01").size() == 2 && part('d', "01").size() == 2;
+  const std::string iso = fmt::format("{}-{}-{} {}:{}:{}", part('y', ""), part('M', "01"), part('d', "01"),
+                                      part('H', "00"), part('m', "00"), part('s', "00"));
+  if (!fits || !value_of(iso, CellKind::date))
+    throw DataError(
+        fmt::format("{}: found '{}', expected a date as '{}', of digits for each of its letters yMdHms",
+                    where, excerpt(cell), excerpt(form)));
+  return iso;
+}
+
 }  // namespace
 
 bool is_arff(const std::vector<std::string>& first_lines) {
@@ -135,7 +161,7 @@ DataTable read_arff(const Bytes& bytes) {
     if (!data && begins(line, "@attribute")) {
       attributes.push_back(attribute_in(line, where));
       Column column{.name = attributes.back().name, .place = std::ssize(table.columns)};
-      column.categories = !attributes.back().values.empty();
+      column.categories = !attributes.back().values.empty() || attributes.back().type == "string";
       table.columns.push_back(std::move(column));
     } else if (!data && begins(line, "@data") && !attributes.empty()) {
       data = true;
@@ -143,7 +169,8 @@ DataTable read_arff(const Bytes& bytes) {
       throw DataError(fmt::format("{}: '{}'; expected @attribute or @data", where, excerpt(line)));
     } else {
       const std::vector<std::string> cells = cells_in(line, attributes, where);
-      for (std::size_t j = 0; j < cells.size(); ++j) table.columns[j].cells.add(cells[j]);
+      for (std::size_t j = 0; j < cells.size(); ++j)
+        table.columns[j].cells.add(iso_date(cells[j], attributes[j].form, where));
       table.lines.push_back(number);
     }
   }

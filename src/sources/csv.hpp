@@ -11,9 +11,10 @@ namespace zeroloss::internal {
 
 /// What is known of a csv before it is read.
 struct CsvForm {
-  std::optional<bool> header{};          ///< whether its first record is names; nothing: told from the cells
-  std::optional<char> separator{};       ///< nothing: the most frequent one in the first line
-  std::optional<Index> skip{};           ///< lines above the table; nothing: told from the lines
+  std::optional<bool> header{};     ///< whether its first record is names; nothing: told from the cells
+  std::optional<char> separator{};  ///< nothing: the most frequent one in the first line
+  std::optional<Index>
+      skip{};  ///< lines above the table, and no units below its names; nothing: told from the lines
   std::optional<Index> skip_end{};       ///< records at the end that are none; nothing: totals
   char decimal = 0;                      ///< what begins a fraction; 0: told from the cells
   std::vector<std::string> na_values{};  ///< as in ReadOptions

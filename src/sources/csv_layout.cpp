@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tables/cells.hpp"
+#include "tables/dates.hpp"
 #include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
@@ -14,19 +15,37 @@ namespace {
 constexpr std::string_view kSeparators = ",;\t|";
 
 struct Line {
-  std::string text;
+  std::string text;  ///< without its end; several lines where quotes go on over it
   Index number = 0;  ///< in the file, from 0
 };
 
-/// The first lines that are not blank.
+std::string_view without_end(std::string_view line) {
+  while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+/// The first lines that are not blank. Comments do not count.
 std::vector<Line> first_lines(const Bytes& bytes, Index skip) {
-  constexpr std::size_t kLooked = 50;
+  constexpr Index kLooked = 50, kComments = 10'000;
+  constexpr std::size_t kLongest = 1 << 16;  // of a cell that goes on over lines
   std::vector<Line> lines;
   ByteReader reader = bytes.open();
   std::string text;
-  for (Index number = 0; lines.size() < kLooked && reader.line(text); ++number)
-    if (number >= skip && !trimmed(without_mark(text)).empty())
-      lines.push_back({std::string(trimmed(without_mark(text))), number});
+  bool quoted = false;
+  Index counted = 0;
+  for (Index number = 0; counted < kLooked && number < kComments && reader.line(text); ++number) {
+    if (number < skip) continue;
+    const std::string_view line = without_end(without_mark(text));
+    const bool goes_on = quoted && lines.back().text.size() < kLongest;
+    if (std::ranges::count(line, '"') % 2 != 0) quoted = !quoted;
+    if (goes_on) {
+      lines.back().text += '\n';
+      lines.back().text += line;
+    } else if (!trimmed(line).empty()) {
+      lines.push_back({std::string(line), number});
+      if (!line.starts_with('#')) ++counted;
+    }
+  }
   return lines;
 }
 
@@ -57,44 +76,45 @@ Usual usual_count(const std::vector<Line>& lines, char separator) {
   return most == times.end() ? Usual{} : Usual{most->first, most->second};
 }
 
-bool is_number(std::string_view cell) {
+bool is_quantity(std::string_view cell) {
   return value_of(cell, CellKind::number) || value_of(cell, CellKind::amount) ||
-         value_of(cell, CellKind::decimal_comma) || value_of(cell, CellKind::date);
+         value_of(cell, CellKind::decimal_comma) || is_day(cell);
 }
 
-/// Whether a line has one word and for the rest empty cells, of three or more.
-bool is_padded_title(std::string_view line, char separator) {
-  Index cells = 1, filled = 0;
-  bool quoted = false, number = false;
-  std::string cell;
-  const auto end = [&] {
-    const std::string_view text = trimmed(cell);
-    if (!text.empty()) ++filled;
-    number |= is_number(text);
-    cell.clear();
-  };
+std::vector<std::string> cells_of(std::string_view line, char separator) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
   for (const char c : line) {
-    if (c == '"') quoted = !quoted;
-    if (c == separator && !quoted) {
-      end();
-      ++cells;
-    } else {
-      cell += c;
-    }
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == separator && !quoted)
+      cells.emplace_back();
+    else
+      cells.back() += c;
   }
-  end();
-  return cells > 2 && filled <= 1 && !number;
+  for (std::string& cell : cells) cell = std::string(trimmed(cell));
+  return cells;
+}
+
+/// Whether a line is words, at least two, and empty cells.
+bool is_all_words(std::string_view line, char separator) {
+  const auto cells = cells_of(line, separator);
+  const auto filled = std::ranges::count_if(cells, [](const std::string& cell) { return !cell.empty(); });
+  return filled > 1 && std::ranges::none_of(cells, is_quantity);
+}
+
+/// Whether a line has one word, in its first cell, and for the rest empty cells, of three or more; or nothing
+/// but empty cells.
+bool is_padded_title(std::string_view line, char separator) {
+  const auto cells = cells_of(line, separator);
+  return cells.size() > 2 && !is_quantity(cells[0]) &&
+         std::all_of(cells.begin() + 1, cells.end(), [](const std::string& cell) { return cell.empty(); });
 }
 
 /// Excel's first line, which says what separates the others.
 std::optional<char> said_separator(std::string_view line) {
-  if (line.size() == 6 && line.front() == '"' && line.back() == '"') line = line.substr(1, 4);
-  if (line.size() == 5 && line.starts_with("sep=")) return line[4];
-  return line == "sep=" ? std::optional('\t') : std::nullopt;  // trimmed
-}
-
-bool is_comment(std::string_view line) {
-  return line.starts_with('#') || (line.starts_with('|') && count_outside(line, '|') == 1);
+  if (line.size() == 7 && line.front() == '"' && line.back() == '"') line = line.substr(1, 5);
+  return line.size() == 5 && line.starts_with("sep=") ? std::optional(line[4]) : std::nullopt;
 }
 
 /// Whether all cells are numbers when blanks separate them, of three or more.
@@ -109,7 +129,9 @@ bool is_row_of_numbers(std::string_view text) {
 /// of the second one, two or more; or tabs stand behind rows of numbers with blanks between.
 bool blanks_separate(const std::vector<Line>& lines) {
   if (lines.size() < 2) return false;
-  const auto blanks = [](const Line& line) { return std::ranges::count(with_tabs(line.text, false), '\t'); };
+  const auto blanks = [](const Line& line) {
+    return std::ranges::count(with_tabs(trimmed(line.text), false), '\t');
+  };
   const std::ptrdiff_t first = blanks(lines[0]);
   if (lines[0].text.find_first_of(kSeparators) == std::string::npos)
     return first > 0 && (blanks(lines[1]) == first ||  // or R's names, of which the first column has none
@@ -121,43 +143,78 @@ bool blanks_separate(const std::vector<Line>& lines) {
   });
 }
 
+std::vector<Line> from(const std::vector<Line>& lines, std::size_t at) {
+  return {lines.begin() + static_cast<std::ptrdiff_t>(at), lines.end()};
+}
+
 /// The place of the first line that is no title. Where titles stand first, they do not say what separates.
-std::size_t behind_titles(const std::vector<Line>& lines, std::size_t from, std::optional<char>& separator) {
-  const std::vector<Line> rest(lines.begin() + static_cast<std::ptrdiff_t>(from), lines.end());
+/// A title has at most half as many cells as most lines, which have three or more, and does not begin with a
+/// number; or it is padded with empty cells above a line of words (`padded`: whether that may be).
+std::size_t behind_titles(const std::vector<Line>& lines, std::size_t at, bool padded,
+                          std::optional<char>& separator) {
+  const std::vector<Line> rest = from(lines, at);
   char found = separator.value_or(most_frequent(rest.front().text));
   Usual usual = usual_count(rest, found);
-  if (!separator && count_outside(rest.front().text, found) != usual.count)
+  const Index of_first = count_outside(rest.front().text, found);
+  if (!separator && (of_first == 0 || of_first != usual.count))
     for (const char c : kSeparators)
       if (const Usual other = usual_count(rest, c);
           other.count > 0 && (usual.count == 0 || other.lines > usual.lines)) {
         found = c;
         usual = other;
       }
-  if (usual.count == 0 || 2 * usual.lines < std::ssize(rest)) return from;
-  const auto is_title = [&](const Line& line) {
-    const Index count = count_outside(line.text, found);
-    return std::ranges::count(line.text, '"') % 2 == 0 &&
-           (2 * (count + 1) <= usual.count + 1 ||
-            (count == usual.count && is_padded_title(line.text, found)));
+  if (usual.count < 2 || 2 * usual.lines < std::ssize(rest)) return at;
+  const auto is_short = [&](const Line& line) {
+    return 2 * (count_outside(line.text, found) + 1) <= usual.count + 1 &&
+           !is_quantity(cells_of(line.text, found)[0]);
   };
-  const auto titles = std::ranges::find_if_not(rest, is_title) - rest.begin();
-  if (titles == 0 || std::ssize(rest) - titles < 2) return from;
+  const auto is_padded = [&](const Line& line) {
+    return padded && count_outside(line.text, found) == usual.count && is_padded_title(line.text, found);
+  };
+  const auto table =
+      std::ranges::find_if_not(rest, [&](const Line& line) { return is_short(line) || is_padded(line); });
+  if (table == rest.begin() || rest.end() - table < 2) return at;
+  if (std::any_of(rest.begin(), table, is_padded) && !is_all_words(table->text, found)) return at;
   separator = found;
-  return from + static_cast<std::size_t>(titles);
+  return at + static_cast<std::size_t>(table - rest.begin());
 }
 
-/// Whether a comment is the names of the columns, as NumPy and gnuplot write them: as many as there are cells
-/// in the line below.
-bool is_names(std::string_view comment, std::string_view below, char separator) {
-  const auto first = comment.find_first_not_of("# \t");
-  if (!comment.starts_with('#') || first == std::string_view::npos) return false;
-  const std::string_view names = comment.substr(first);
-  if (is_number(trimmed(
-          names.substr(0, names.find_first_of(separator == kBlanks ? " \t" : std::string(1, separator))))))
-    return false;
-  if (separator == kBlanks) return comment[1] == ' ' && words_of(names).size() == words_of(below).size();
-  const Index count = count_outside(names, separator);
-  return count > 0 && count == count_outside(below, separator);
+/// Lines that begin with #, or UCI's one line that begins with a bar, above lines that have another number of
+/// cells.
+std::size_t behind_comments(const std::vector<Line>& lines, std::size_t at, std::optional<char> separator) {
+  if (lines[at].text.starts_with('|') && at + 1 < lines.size())
+    return lines[at + 1].text.find('|') == std::string::npos ? at + 1 : at;
+  std::size_t end = at;
+  while (end < lines.size() && lines[end].text.starts_with('#')) ++end;
+  if (end == at || end == lines.size()) return at;
+  const std::vector<Line> table = from(lines, end);
+  const bool blanks = !separator && blanks_separate(table);
+  const char c = separator.value_or(most_frequent(table[0].text));
+  const Index cells = count_outside(table[0].text, c);
+  const auto alike = [&](const Line& line) {
+    return !blanks && cells > 0 && count_outside(line.text, c) == cells;
+  };
+  const auto records = std::count_if(lines.begin() + static_cast<std::ptrdiff_t>(at),
+                                     lines.begin() + static_cast<std::ptrdiff_t>(end), alike);
+  return records > 1 ? at : end;  // several are records, one may be the names
+}
+
+/// Whether a comment is the names of the columns: as many as there are cells in the line below. 1: with the
+/// # among them, as pandas' index; 2: behind "# ", as NumPy and gnuplot write them.
+int is_names(const std::string& comment, const std::string& below, char separator) {
+  if (!comment.starts_with('#')) return 0;
+  const std::string_view behind = std::string_view(comment).substr(1);
+  if (separator == kBlanks) {
+    const auto cells = words_of(below).size();
+    return words_of(comment).size() == cells && comment.starts_with("# ")          ? 1
+           : words_of(behind).size() == cells && !is_quantity(words_of(behind)[0]) ? 2
+                                                                                   : 0;
+  }
+  if (count_outside(comment, separator) == 0 ||
+      count_outside(comment, separator) != count_outside(below, separator))
+    return 0;
+  const std::string first = cells_of(behind, separator)[0];
+  return comment.starts_with("# ") && !first.empty() && !is_quantity(first) ? 2 : 1;
 }
 
 }  // namespace
@@ -183,39 +240,38 @@ std::string_view without_mark(std::string_view line) {
   return line;
 }
 
-CsvLayout layout_of(const Bytes& bytes, std::optional<char> separator, std::optional<Index> skip) {
+CsvLayout layout_of(const Bytes& bytes, std::optional<char> separator, std::optional<Index> skip,
+                    bool header_known) {
   CsvLayout layout;
   layout.skip = skip.value_or(0);
   const std::vector<Line> lines = first_lines(bytes, layout.skip);
-  std::size_t at = 0;
-  bool said = false;
-  if (!skip && !lines.empty())
-    if (const auto found = said_separator(lines[0].text)) {
-      separator = separator.value_or(*found);
-      said = true;
-      at = 1;
+  if (lines.empty()) return {.separator = separator.value_or(','), .skip = layout.skip};
+  std::size_t at = 0, begin = 0;
+  if (!skip) {
+    if (const auto said = said_separator(lines[0].text); said && lines.size() > 1) {
+      separator = separator.value_or(*said);
+      begin = at = 1;
     }
-  const std::size_t begin = at;
-  while (!skip && at < lines.size() && is_comment(lines[at].text)) ++at;
-  const std::size_t comments = at - begin;
-  if (at == lines.size()) return {.separator = separator.value_or(','), .skip = layout.skip};
-  if (!skip) at = behind_titles(lines, at, separator);
-  const std::vector<Line> table(lines.begin() + static_cast<std::ptrdiff_t>(at), lines.end());
-  if (!separator && blanks_separate(table)) separator = kBlanks;
-  layout.separator = separator.value_or(most_frequent(table[0].text));
-  if (comments > 0 && at == begin + comments &&
-      is_names(lines[at - 1].text, table[0].text, layout.separator)) {
-    --at;
-    layout.commented = lines[at].text.starts_with("# ");
+    at = behind_comments(lines, at, separator);
+    const std::size_t comments = at;
+    at = behind_titles(lines, at, !header_known, separator);
+    const std::vector<Line> table = from(lines, at);
+    if (!separator && blanks_separate(table)) separator = kBlanks;
+    layout.separator = separator.value_or(most_frequent(table[0].text));
+    if (at > begin && at == comments)
+      if (const int names = is_names(lines[at - 1].text, table[0].text, layout.separator)) {
+        --at;
+        layout.commented = names == 2;
+      }
+    layout.skip = lines[at].number;
+    if (at > begin)
+      layout.remark = fmt::format("above the table: {} not read ('{}'{}); `skip` says how many",
+                                  count(static_cast<Index>(at - begin), "line", "lines"),
+                                  excerpt(lines[begin].text), at - begin > 1 ? ", .." : "");
+    return layout;
   }
-  if (skip) return layout;
-  layout.skip = lines[at].number;
-  if (at > begin)
-    layout.remark = fmt::format("above the table: {} not read ('{}'{}); `skip` says how many",
-                                count(static_cast<Index>(at - begin), "line", "lines"),
-                                excerpt(lines[begin].text), at - begin > 1 ? ", .." : "");
-  else if (said)
-    layout.skip = lines[begin].number;
+  if (!separator && blanks_separate(lines)) separator = kBlanks;
+  layout.separator = separator.value_or(most_frequent(lines[0].text));
   return layout;
 }
 

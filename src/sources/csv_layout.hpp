@@ -19,10 +19,12 @@ struct CsvLayout {
   std::string remark = {};  ///< what was skipped, and how to say otherwise; empty where nothing was
 };
 
-/// Finds it in the first lines. `separator` and `skip` are what is known already. Above a table may stand
-/// Excel's `sep=;`, lines that begin with #, UCI's one line that begins with a bar, and titles: lines of at
-/// most half as many cells as most lines have, or of one word among empty cells.
-CsvLayout layout_of(const Bytes& bytes, std::optional<char> separator, std::optional<Index> skip);
+/// Finds it in the first lines. `separator` and `skip` are what is known already, and `header_known` whether
+/// the first line is names. Above a table may stand Excel's `sep=;`, lines that begin with #, UCI's one line
+/// that begins with a bar, and titles: lines of at most half as many cells as most lines have, which are
+/// three or more, or of one word and empty cells above a line of words.
+CsvLayout layout_of(const Bytes& bytes, std::optional<char> separator, std::optional<Index> skip,
+                    bool header_known);
 
 /// The line with one tab for the blanks between its fields; in_quotes: whether it begins inside a quoted one.
 std::string with_tabs(std::string_view line, bool in_quotes);

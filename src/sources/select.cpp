@@ -96,8 +96,14 @@ Task task_of(const Source& source, const std::vector<Index>& used, const ReadOpt
   const bool counting = (*distinct.begin() == 0 || *distinct.begin() == 1) &&
                         *distinct.rbegin() - *distinct.begin() + 1 == static_cast<double>(distinct.size());
   const bool all_differ = used.size() > kMost && distinct.size() == used.size();
-  if (!all_differ && (counting || distinct.size() <= kFew || 2 * distinct.size() <= used.size()))
+  if (!all_differ && (counting || distinct.size() <= kFew || 2 * distinct.size() <= used.size())) {
+    if (!counting && distinct.size() > 2)
+      remarks.push_back(fmt::format(
+          "targets: {} different whole numbers are taken for classes; `task=regression` takes them "
+          "for numbers",
+          distinct.size()));
     return Task::classification;
+  }
   remarks.push_back(
       fmt::format("targets: numbers, {} different ones in {}; `task=classification` makes classes of them",
                   distinct.size(), count(static_cast<Index>(used.size()), "record", "records")));
@@ -161,9 +167,9 @@ RowMatrix projected(const RowMatrix& X, const Matrix& basis) {
 /// The number of a class among those that other data have.
 Index class_among(const std::vector<std::string>& given, const std::string& name, const std::string& data,
                   bool joined) {
-  const Index found = place_of(given, name, joined);
+  const Index found = NameIndex(given, joined).place(name);
   if (found >= 0) return found;
-  const Index alike = place_of(given, name, true);
+  const Index alike = NameIndex(given, true).place(name);
   throw DataError(
       fmt::format("{}: class '{}' is none of those trained on: {}{}", data, excerpt(name), excerpt(given),
                   alike < 0 ? ""
@@ -199,7 +205,9 @@ void set_targets(Dataset& data, const Source& source, const Classes& classes, co
     throw DataError(
         fmt::format("{}: all of the {} points kept have class '{}'; classification needs two classes: {}",
                     data.name, data.records.size(), excerpt(data.class_names.front()),
-                    options.classes.size() == 1            ? "name two or more in `classes`"
+                    options.classes.size() == 1 ? "name two or more in `classes`"
+                    : std::ssize(data.records) == source.n && source.texts.empty()
+                        ? "name another `target`, or say `task=regression`"
                     : std::ssize(data.records) == source.n ? "name another `target`"
                                                            : "keep more points with `n`, or `shuffle` them"));
   for (Index i = 0; i < data.y.size(); ++i)
@@ -472,7 +480,7 @@ Dataset select_test(const Dataset& data, const Source& source, const ReadOptions
   Like like;
   if (source.table && !data.encoding.empty()) like.encoding = &data.encoding;
   if (data.task == Task::classification) like.class_names = &data.class_names;
-  return select(source, options, like);
+  return select(widened(source, data.d()), options, like);
 }
 
 Source source_of(const Dataset& data) {
@@ -503,6 +511,22 @@ Source source_of(const Dataset& data) {
         source.numbers.push_back(values[k]);
     }
   }
+  return source;
+}
+
+Source widened(Source source, Index d) {
+  if (!source.sparse || source.d >= d) return source;
+  for (Index j = source.d; j < d && !source.feature_names.empty(); ++j)
+    source.feature_names.push_back(fmt::format("{}", std::stoll(source.feature_names.front()) + j));
+  source.remarks.push_back(
+      fmt::format("svmlight: {} more numbers, 0, as in the data of the model", d - source.d));
+  source.points = [points = std::move(source.points), d](const std::vector<Index>& records) {
+    const RowMatrix narrow = points(records);
+    RowMatrix X = RowMatrix::Zero(narrow.rows(), d);
+    X.leftCols(narrow.cols()) = narrow;
+    return X;
+  };
+  source.d = d;
   return source;
 }
 

@@ -5,6 +5,7 @@
 
 #include "sources/text_formats.hpp"
 #include "tables/cells.hpp"
+#include "tables/dates.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/parse.hpp"
@@ -24,7 +25,8 @@ std::optional<Pair> pair_in(std::string_view word) {
   if (colon == std::string_view::npos) return {};
   const auto index = parsed_integer<Index>(word.substr(0, colon));
   const auto value = number_of(word.substr(colon + 1));
-  if (!index || *index < 0 || !value) return {};
+  constexpr Index kMost = 1'000'000'000;
+  if (!index || *index < 0 || *index > kMost || !value) return {};
   return Pair{*index, value->in_range ? value->value : std::numeric_limits<double>::infinity()};
 }
 
@@ -45,18 +47,22 @@ void for_each_record(const Bytes& bytes, Use use) {
 
 }  // namespace
 
-bool is_svmlight(const std::vector<std::string>& first_lines) {
-  bool several = false, any = false;
+bool is_svmlight(const std::vector<std::string>& first_lines, bool called_so) {
+  bool several = false, any = false, times = true;
   for (const std::string& line : first_lines) {
     const auto words = words_before_comment(line);
     if (words.empty()) continue;
-    if (!number_of(words[0])) return false;
+    if (called_so) return true;
+    if (words[0].find_first_not_of("+-0123456789.eE,") != std::string_view::npos) return false;
     for (std::size_t k = 1; k < words.size(); ++k)
-      if (!is_query(words[k]) && !pair_in(words[k])) return false;
+      if (!is_query(words[k])) {
+        if (!pair_in(words[k])) return false;
+        times = times && hours_of(words[k]);
+      }
     any = true;
     several |= words.size() > 2;
   }
-  return any && several;
+  return any && several && !times;  // 8:30 17:15 are two times
 }
 
 Source read_svmlight(const Bytes& bytes) {
@@ -67,8 +73,8 @@ Source read_svmlight(const Bytes& bytes) {
   for_each_record(bytes, [&](Index number, const std::vector<std::string_view>& words) {
     const auto label = number_of(words[0]);
     if (!label || !label->in_range)
-      throw DataError(
-          fmt::format("{}: line {}: label '{}'; expected one number", bytes.name, number, excerpt(words[0])));
+      throw DataError(fmt::format("{}: line {}: label '{}'; expected one number a record", bytes.name, number,
+                                  excerpt(words[0])));
     source.numbers.push_back(label->value);
     for (std::size_t k = 1; k < words.size(); ++k) {
       if (is_query(words[k])) {
@@ -87,7 +93,13 @@ Source read_svmlight(const Bytes& bytes) {
   if (most < 0) throw DataError(bytes.name + ": has no index:value in any line");
   const Index first = least == 0 ? 0 : 1;
   source.d = most - first + 1;
-  require_memory(16.0 * static_cast<double>(source.n) * static_cast<double>(source.d), bytes.name,
+  constexpr Index kWidest = 10'000'000;
+  if (source.d > kWidest)
+    throw DataError(
+        fmt::format("{}: index {}; points have {} numbers at most", bytes.name, most, with_commas(kWidest)));
+  constexpr double kOfName = 64;
+  const auto wide = static_cast<double>(source.d);
+  require_memory(16.0 * static_cast<double>(source.n) * wide + kOfName * wide, bytes.name,
                  "keep fewer records or indices");
   RowMatrix X = RowMatrix::Zero(source.n, source.d);
   Index row = 0;
@@ -107,6 +119,7 @@ Source read_svmlight(const Bytes& bytes) {
   source.target_name = "labels";
   source.remarks.push_back(fmt::format("svmlight: indices {} to {}, 0 where one is not written{}", first,
                                        most, queries ? "; qid is left out" : ""));
+  source.sparse = true;
   source.points = rows_of(std::move(X));
   return source;
 }

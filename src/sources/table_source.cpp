@@ -27,8 +27,7 @@ void set_column(Source& source, const Column& column, const std::string& task) {
   source.target_name = column.called();
   source.numbers.clear();
   source.texts.clear();
-  const bool numbers = column.is != CellKind::text && column.is != CellKind::truth &&
-                       (!column.categories || task == "regression");
+  const bool numbers = column.is != CellKind::text && column.is != CellKind::truth;
   if (numbers && (task == "regression" || !are_names(column))) {
     source.numbers = column.numbers;
     if (is_date(column.is)) source.task = Task::regression;

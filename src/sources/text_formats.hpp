@@ -10,7 +10,7 @@
 /// Text files that are no csv. What they are shows in their first lines.
 namespace zeroloss::internal {
 
-/// The first lines that are not blank, without blanks around: of 50 at most.
+/// The first lines that are neither blank nor comments of # or %, without blanks around: 50 at most.
 std::vector<std::string> first_lines_of(const Bytes& bytes);
 
 /// Weka's ARFF: @relation, @attribute .. and @data, dense or sparse.
@@ -19,8 +19,9 @@ bool is_arff(const std::vector<std::string>& first_lines);
 /// Its attributes as columns; those with a list of values are categories. Throws DataError naming the line.
 DataTable read_arff(const Bytes& bytes);
 
-/// The format of svmlight and LIBSVM: `label index:value ..`, perhaps with qid:.. and comments.
-bool is_svmlight(const std::vector<std::string>& first_lines);
+/// The format of svmlight and LIBSVM: `label index:value ..`, perhaps with qid:.. and comments. `called_so`:
+/// the file's name says that it is.
+bool is_svmlight(const std::vector<std::string>& first_lines, bool called_so);
 /// Points with a number for each index up to the largest, 0 where it is not written; qid is left out.
 /// Throws DataError naming the line.
 Source read_svmlight(const Bytes& bytes);

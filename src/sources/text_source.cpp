@@ -5,6 +5,7 @@
 
 #include "base/choices.hpp"
 #include "sources/csv.hpp"
+#include "sources/csv_layout.hpp"
 #include "sources/source_kind.hpp"
 #include "sources/table_source.hpp"
 #include "sources/text_formats.hpp"
@@ -24,7 +25,9 @@ Source text_source(const Bytes& raw, const ReadOptions& options) {
   const CsvForm form = csv_form(options);
   const Bytes bytes = from_utf16(raw);
   const std::vector<std::string> lines = first_lines_of(bytes);
-  if (!form.separator && is_svmlight(lines)) return read_svmlight(bytes);
+  const std::string nobody = "train";
+  const bool called_so = Asked{bytes.name, nobody}.ends_in(".svm .libsvm .svmlight");
+  if (!form.separator && is_svmlight(lines, called_so)) return read_svmlight(bytes);
   const bool attributes = is_arff(lines);
   if (!attributes && !is_time_series(lines)) return source_of(read_csv(bytes, form), options);
   DataTable table = attributes ? read_arff(bytes) : read_time_series(bytes);
@@ -41,7 +44,9 @@ std::vector<std::string> first_lines_of(const Bytes& bytes) {
   ByteReader reader = bytes.open();
   std::string text;
   while (lines.size() < kLooked && reader.line(text))
-    if (const std::string_view line = trimmed(text); !line.empty()) lines.emplace_back(line);
+    if (const std::string_view line = trimmed(without_mark(text));
+        !line.empty() && !line.starts_with('#') && !line.starts_with('%'))
+      lines.emplace_back(line);
   return lines;
 }
 

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "sources/text_formats.hpp"
 #include "tables/cells.hpp"
 #include "zeroloss/base/error.hpp"
+#include "zeroloss/base/memory.hpp"
 #include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
@@ -80,6 +82,10 @@ DataTable read_time_series(const Bytes& bytes) {
     table.lines.push_back(number);
   }
   if (all.empty()) throw DataError(bytes.name + ": has no series behind @data");
+  const double columns = static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}));
+  constexpr double kOfCell = 32;
+  require_memory(kOfCell * columns * static_cast<double>(all.size()), bytes.name,
+                 "keep fewer or shorter series");
   bool shorter = false;
   for (std::size_t k = 0; k < lengths.size(); ++k)
     for (std::size_t t = 0; t < lengths[k]; ++t) {

@@ -4,8 +4,10 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
+#include "base/ascii.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
 
@@ -65,6 +67,13 @@ Bytes only_entry(const std::string& path) {
     return entry.name.ends_with('/') || entry.name.starts_with("__MACOSX/") ||
            entry.name.ends_with(".DS_Store");
   });
+  const auto is_table = [](const ZipEntry& entry) {
+    const std::string name = lowered(entry.name);
+    return std::ranges::any_of(std::array{".csv", ".tsv", ".data", ".arff", ".ts", ".svm", ".libsvm"},
+                               [&](const char* ending) { return name.ends_with(ending); });
+  };
+  if (entries.size() > 1 && std::ranges::count_if(entries, is_table) == 1)
+    return std::ranges::find_if(entries, is_table)->bytes;
   if (entries.size() == 1) return entries.front().bytes;
   std::vector<std::string> names;
   for (const ZipEntry& entry : entries) names.push_back(entry.name);

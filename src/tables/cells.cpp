@@ -51,7 +51,8 @@ std::string_view unit_of(std::string_view cell) {
   cell = trimmed(cell);
   if (cell.starts_with('(') && cell.ends_with(')')) cell = cell.substr(1, cell.size() - 2);
   if (cell.starts_with('-')) cell.remove_prefix(1);
-  for (const std::string_view sign : {"$", "€", "£", "¥", "USD", "EUR", "GBP", "CHF"})
+  for (const std::string_view sign :
+       {"$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "SFr.", "Fr.", "INR", "kr", "zł"})
     if (cell.starts_with(sign) || cell.ends_with(sign)) return sign;
   return cell.ends_with('%') ? "%" : "";
 }
@@ -88,8 +89,12 @@ std::optional<std::string> ungrouped(std::string_view whole, char separates) {
 
 /// Blanks that do not break lines, and the typographic apostrophe, as those of a keyboard.
 std::string on_a_keyboard(std::string_view cell) {
-  constexpr std::array<std::pair<std::string_view, char>, 4> kSame{
-      {{"\u00A0", ' '}, {"\u202F", ' '}, {"\u2009", ' '}, {"\u2019", '\''}}};
+  constexpr std::array<std::pair<std::string_view, char>, 6> kSame{{{"\u00A0", ' '},
+                                                                    {"\u202F", ' '},
+                                                                    {"\u2009", ' '},
+                                                                    {"\u2019", '\''},
+                                                                    {"\u2212", '-'},
+                                                                    {"\u2013", '-'}}};
   std::string text;
   while (!cell.empty()) {
     const auto found =
@@ -115,6 +120,16 @@ std::optional<double> written_number(std::string_view written, char point, char 
   if (cell.ends_with(unit)) cell.remove_suffix(unit.size());
   cell = trimmed(cell);
   if (negative && cell.starts_with('-')) return {};
+  bool behind = false;  // a minus behind the number, or in place of cents
+  while (cell.ends_with('-') && cell.size() > 1) {
+    cell.remove_suffix(1);
+    behind = true;
+  }
+  if (behind && (cell.ends_with(point) || cell.ends_with(mark)) && !is_digit(cell.back())) {
+    cell.remove_suffix(1);
+    behind = false;
+  }
+  if (behind && (negative || cell.empty() || !is_digit(cell.back()))) return {};
   std::string_view fraction = cell.substr(std::min(cell.find(point), cell.size()));
   std::string_view grouped = cell.substr(0, cell.size() - fraction.size());
   if (!fraction.empty()) fraction.remove_prefix(1);
@@ -128,7 +143,7 @@ std::optional<double> written_number(std::string_view written, char point, char 
   const auto value =
       plain(whole_number ? *whole + hundredth : fmt::format("{}.{}{}", *whole, fraction, hundredth));
   if (!value) return {};
-  return negative ? -*value : *value;
+  return negative || behind ? -*value : *value;
 }
 
 std::optional<double> truth(std::string_view cell) {

@@ -56,9 +56,6 @@ std::optional<double> offset(std::string_view& time) {
 /// yyyy-mm-dd, yyyy/mm/dd or dd.mm.yyyy, then perhaps T or a space and h:mm, :ss, .fff, AM or PM, and Z or
 /// an offset.
 std::optional<double> day_and_time(std::string_view cell) {
-  if (cell.size() >= 10 && cell[2] == '.' && cell[5] == '.')
-    return day_and_time(
-        fmt::format("{}-{}-{}{}", cell.substr(6, 4), cell.substr(3, 2), cell.substr(0, 2), cell.substr(10)));
   if (cell.size() < 10 || (cell[4] != '-' && cell[4] != '/') || cell[7] != cell[4]) return {};
   const auto part = [&](std::size_t from, std::size_t count) {
     const std::string_view text = cell.substr(std::min(from, cell.size()), count);
@@ -75,7 +72,7 @@ std::optional<double> day_and_time(std::string_view cell) {
   if (cell.size() < 16 || (cell[10] != 'T' && cell[10] != ' ') || cell[13] != ':') return {};
   int hours = part(11, 2);
   const int minutes = part(14, 2);
-  if (hours < 0 || hours > 24 || minutes < 0 || minutes > 59) return {};
+  if (hours < 0 || hours > 24 || minutes < 0 || minutes > 59 || (hours == 24 && minutes > 0)) return {};
   double seconds = 0;
   std::string_view rest = cell.substr(16);
   if (const std::string half = lowered(rest.substr(rest.size() - std::min<std::size_t>(rest.size(), 2)));
@@ -148,19 +145,45 @@ std::optional<double> with_name_of_month(std::string_view cell) {
   return day_and_time(fmt::format("{:04}-{:02}-{:02}{}", year, month, whole(day), cell.substr(end)));
 }
 
-/// The first day of a month, week or quarter: 2020-01, 2020-W05, 2020W05, 2020-Q1, 2020Q1.
+/// 31.01.2020, 1.2.2020 and 31.01.20, then perhaps a time.
+std::optional<double> with_points(std::string_view cell) {
+  const std::size_t first = cell.find('.'), second = cell.find('.', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos || first > 2 || second - first > 3)
+    return {};
+  const std::size_t end = std::min(cell.find_first_not_of("0123456789", second + 1), cell.size());
+  const int day = whole(cell.substr(0, first)), month = whole(cell.substr(first + 1, second - first - 1)),
+            year = year_in(cell.substr(second + 1, end - second - 1));
+  if (!days(year, month, day)) return {};
+  return day_and_time(fmt::format("{:04}-{:02}-{:02}{}", year, month, day, cell.substr(end)));
+}
+
+/// The first day of a month, week or quarter: 2020-01, 2020-W05, 2020W05, 2020-Q1, 2020Q1; or a day of a
+/// week, 2020-W05-3.
 std::optional<double> first_day(std::string_view cell) {
+  if (cell.size() == 7 && cell[0] == 'Q' && cell[2] == ' ')
+    return first_day(fmt::format("{}{}", cell.substr(3), cell.substr(0, 2)));
+  if (cell.size() == 10 && cell[4] == '-' && cell[5] == 'W' && cell[8] == '-') {
+    const int weekday = whole(cell.substr(9));
+    const auto monday = first_day(cell.substr(0, 8));
+    return monday && weekday >= 1 && weekday <= 7 ? std::optional(*monday + weekday - 1) : std::nullopt;
+  }
   if (cell.size() < 6 || cell.size() > 8 || !all_digits(cell.substr(0, 4))) return {};
+  constexpr int kFirst = 1800, kLast = 2200;  // other numbers of four digits are none of a calendar
   const int year = whole(cell.substr(0, 4));
+  if (year < kFirst || year > kLast) return {};
   std::string_view rest = cell.substr(4);
   const bool hyphen = rest.starts_with('-');
   if (hyphen) rest.remove_prefix(1);
   if (rest.starts_with('W') && rest.size() == 3) {
     const int week = whole(rest.substr(1));
     const auto fourth = days(year, 1, 4);  // is in the first week
-    if (!fourth || week < 1 || week > 53) return {};
-    const int weekday = (static_cast<int>(*fourth) % 7 + 10) % 7;  // 1970-01-01 was a Thursday; Monday is 0
-    return *fourth - weekday + 7 * (week - 1);
+    const auto next = days(year + 1, 1, 4);
+    if (!fourth || !next || week < 1) return {};
+    const auto monday = [](double day) {
+      return day - (static_cast<int>(day) % 7 + 10) % 7;
+    };  // day 0: a Thursday
+    const double found = monday(*fourth) + 7 * (week - 1);
+    return found < monday(*next) ? std::optional(found) : std::nullopt;
   }
   if (rest.starts_with('Q') && rest.size() == 2) {
     const int quarter = whole(rest.substr(1));
@@ -177,20 +200,23 @@ std::optional<double> clock(std::string_view cell, int most_hours) {
   std::string_view rest = cell.substr(std::min(colon + 3, cell.size()));
   double seconds = 0;
   if (!rest.empty()) {
-    const auto found = rest.size() > 2 && rest[0] == ':' && is_digit(rest[1]) && is_digit(rest[2])
+    const auto found = rest.size() > 2 && rest[0] == ':' && is_digit(rest[1]) && is_digit(rest[2]) &&
+                               rest.find_first_not_of("0123456789.", 1) == std::string_view::npos
                            ? unsigned_number(rest.substr(1))
                            : std::nullopt;
     if (!found || !(*found < 61)) return {};
     seconds = *found;
   }
-  if (hours < 0 || hours > most_hours || minutes < 0 || minutes > 59 || cell.substr(colon + 1, 2).size() < 2)
+  const int most =
+      rest.empty() ? std::min(most_hours, 24) : most_hours;  // 28:25 is a score, 28:25:00 a duration
+  if (hours < 0 || hours > most || minutes < 0 || minutes > 59 || cell.substr(colon + 1, 2).size() < 2)
     return {};
   return hours + (60 * minutes + seconds) / 3600;
 }
 
 /// P1DT2H30M5.5S, any part of it.
 std::optional<double> iso_duration(std::string_view cell) {
-  if (!cell.starts_with('P') || cell.size() < 3) return {};
+  if (!cell.starts_with('P') || cell.find('T') == std::string_view::npos) return {};
   cell.remove_prefix(1);
   constexpr std::array<std::pair<char, double>, 4> kUnits{
       {{'D', 24}, {'H', 1}, {'M', 1 / 60.0}, {'S', 1 / 3600.0}}};
@@ -215,8 +241,11 @@ std::optional<double> iso_duration(std::string_view cell) {
 
 }  // namespace
 
+bool is_day(std::string_view cell) { return day_and_time(cell) || with_points(cell); }
+
 std::optional<double> days_of(std::string_view cell) {
   if (const auto found = day_and_time(cell)) return found;
+  if (const auto found = with_points(cell)) return found;
   if (const auto found = first_day(cell)) return found;
   return with_name_of_month(cell);
 }
@@ -227,9 +256,12 @@ std::optional<double> days_of_short(std::string_view cell, bool month_first) {
   const std::string_view rest = cell.substr(std::min(first + 1, cell.size()));
   const std::size_t second = first < cell.size() ? std::min(rest.find(cell[first]), rest.size()) : 0;
   const std::string_view a = cell.substr(0, first), b = rest.substr(0, second);
-  if (!all_digits(a) || a.size() > 2 || !all_digits(b) || b.size() > 2 || rest.size() < second + 5) return {};
-  return day_and_time(fmt::format("{}-{:0>2}-{:0>2}{}", rest.substr(second + 1, 4), month_first ? a : b,
-                                  month_first ? b : a, rest.substr(second + 5)));
+  if (!all_digits(a) || a.size() > 2 || !all_digits(b) || b.size() > 2 || rest.size() < second + 3) return {};
+  const std::size_t end = std::min(rest.find_first_not_of("0123456789", second + 1), rest.size());
+  const std::string_view year = rest.substr(second + 1, end - second - 1);
+  if (year.size() != 4 && (cell[first] != '/' || year.size() != 2)) return {};
+  return day_and_time(fmt::format("{:04}-{:0>2}-{:0>2}{}", year_in(year), month_first ? a : b,
+                                  month_first ? b : a, rest.substr(end)));
 }
 
 std::optional<double> hours_of(std::string_view cell) {
@@ -245,7 +277,8 @@ std::optional<double> hours_of(std::string_view cell) {
     return (*found >= 12 ? *found - 12 : *found) + (half == "pm" ? 12 : 0);
   }
   const auto words = words_of(cell);
-  if (words.size() == 3 && (words[1].starts_with("day"))) {  // of a Timedelta: -1 days +22:00:00
+  if (words.size() == 3 &&
+      (words[1] == "day" || words[1] == "days" || words[1] == "day,")) {  // of a Timedelta: -1 days +22:00:00
     const auto count = unsigned_number(words[0]);
     const auto rest = clock(words[2].starts_with('+') ? words[2].substr(1) : words[2], 23);
     return count && rest ? std::optional(sign * *count * 24 + *rest) : std::nullopt;

@@ -10,6 +10,9 @@ namespace zeroloss::internal {
 /// an offset from UTC. Nothing for anything else.
 std::optional<double> days_of(std::string_view cell);
 
+/// Whether it is a day of the calendar in digits, perhaps with a time: 2020-01-31, 31.01.2020.
+bool is_day(std::string_view cell);
+
 /// The same of 1/31/2020 or 31/1/2020, with slashes or hyphens.
 std::optional<double> days_of_short(std::string_view cell, bool month_first);
 

@@ -50,6 +50,12 @@ Encoding read_encoding(const std::string& text) {
     // Models of earlier versions.
     if (json.find("na_values") == nullptr) json["na_values"] = Json::array();
     if (json.find("joined") == nullptr) json["joined"] = false;
+    Json inputs = Json::array();
+    for (Json input : json.at("inputs").items()) {
+      if (input.find("unit") == nullptr) input["unit"] = "";
+      inputs.push_back(std::move(input));
+    }
+    json["inputs"] = std::move(inputs);
     restore(json, encoding);
   } catch (const JsonError& error) {
     throw DataError(std::string("columns of a model: ") + error.what());

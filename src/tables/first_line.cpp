@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tables/cells.hpp"
+#include "tables/dates.hpp"
 #include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
@@ -17,10 +18,9 @@ namespace {
 /// What may be a name. Truth values may: f, n, t and y are also letters.
 bool is_word(std::string_view cell) {
   if (is_missing(cell)) return false;
-  for (const CellKind kind :
-       {CellKind::number, CellKind::amount, CellKind::decimal_comma, CellKind::date, CellKind::time})
+  for (const CellKind kind : {CellKind::number, CellKind::amount, CellKind::decimal_comma})
     if (value_of(cell, kind)) return false;
-  return true;
+  return !is_day(cell);
 }
 
 /// A whole number below 10^9 without signs; -1 for anything else.
@@ -35,6 +35,14 @@ Index count_in(std::string_view cell) {
 }
 
 }  // namespace
+
+bool counts_columns(const Words& first, const Words& second) {
+  const std::size_t unnamed = first[0].empty() ? 1 : 0;
+  if (first.size() < 3 || first.size() != second.size() || second[0].empty()) return false;
+  for (std::size_t j = unnamed; j < first.size(); ++j)
+    if (first[j] != fmt::format("{}", j - unnamed)) return false;
+  return first != second;
+}
 
 bool names_columns(const Words& first, const Words& second) {
   const auto is_quantity = [](std::string_view cell) {
@@ -61,9 +69,19 @@ Words without_quotes(Words names) {
 
 bool names_texts(const Words& first, const DataTable& table) {
   const std::set<std::string> different(first.begin(), first.end());
-  if (!std::ranges::all_of(first, is_word) || different.size() != first.size()) return false;
+  Index year = 0;  // those of a header grow
+  const auto is_year = [&](const std::string& cell) {
+    const Index number = cell.size() == 4 ? count_in(cell) : -1;
+    if (number < 1000 || number <= year) return false;
+    year = number;
+    return true;
+  };
+  if (different.size() != first.size() ||
+      !std::ranges::all_of(first, [&](const std::string& cell) { return is_word(cell) || is_year(cell); }))
+    return false;
   bool others_recur = false;
   for (const Column& column : table.columns) {
+    if (!is_word(column.cells[0])) continue;
     std::map<std::string_view, Index> times;
     for (Index i = 0; i < column.cells.size(); ++i) ++times[column.cells[i]];
     if (times[column.cells[0]] > 1) return false;

@@ -16,6 +16,10 @@ using Words = std::vector<std::string>;
 /// 1 below it.
 bool names_columns(const Words& first, const Words& second);
 
+/// Whether it counts the columns from 0, three or more, as pandas calls those without names; an index before
+/// them has none.
+bool counts_columns(const Words& first, const Words& second);
+
 /// The same of a table of texts, whose first record `first` is so far: none of its cells occurs again in its
 /// column, while in some column every other cell does.
 bool names_texts(const Words& first, const DataTable& table);

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <unordered_set>
 
 #include "tables/cells.hpp"
+#include "tables/dates.hpp"
 #include "zeroloss/base/error.hpp"
 #include "zeroloss/base/text.hpp"
 #include "zeroloss/tables/table.hpp"
@@ -66,6 +68,16 @@ struct Readings {
   Ways days{};                   ///< with the month first, with the day first
 };
 
+/// Whether all cells are two years, 2000-01, 2001-02, .., and no months.
+bool are_seasons(const Column& column) {
+  return for_each_cell(column, [](Index, std::string_view cell) {
+    constexpr int kCentury = 100;
+    if (cell.size() != 7 || cell[4] != '-') return false;
+    const auto first = number_of(cell.substr(2, 2)), second = number_of(cell.substr(5));
+    return first && second && second->value == static_cast<int>(first->value + 1) % kCentury;
+  });
+}
+
 Readings readings_of(const Column& column) {
   Readings ways;
   if (for_each_cell(column, [](Index, std::string_view) { return false; })) {
@@ -73,7 +85,9 @@ Readings readings_of(const Column& column) {
     return ways;
   }
   for (const CellKind kind : {CellKind::number, CellKind::truth, CellKind::date, CellKind::time})
-    if (ways.is == CellKind::text && all_are(column, kind)) ways.is = kind;
+    if (ways.is == CellKind::text && all_are(column, kind) &&
+        !(kind == CellKind::date && are_seasons(column)))
+      ways.is = kind;
   if (ways.is == CellKind::number) ways.decimals.first = true;
   if (ways.is != CellKind::text) return ways;
   ways.days = {all_are(column, CellKind::month_day_year), all_are(column, CellKind::day_month_year)};
@@ -152,9 +166,16 @@ std::string refuse_words(const DataTable& table, const Column& column, const std
                                         : is == CellKind::time ? "a time"
                                                                : "a number",
                                         also);
-  if (!can_be_typed(first)) return fmt::format("{}; correct it, or {}", found, leave_out(column));
-  return fmt::format("{}; correct it, say that it means a missing cell: `na_values={}`, or {}", found, first,
-                     leave_out(column));
+  constexpr Index kAtEdge = 5;
+  std::string edge;
+  if (!table.header && strays.back() < kAtEdge && !table.lines.empty())
+    edge = fmt::format("; if the table begins below: `skip={}`",
+                       table.lines[static_cast<std::size_t>(strays.back())]);
+  else if (strays.front() >= table.n() - kAtEdge && table.n() > 2 * kAtEdge)
+    edge = fmt::format("; if the table ends above: `skip_end={}`", table.n() - strays.front());
+  if (!can_be_typed(first)) return fmt::format("{}; correct it, or {}{}", found, leave_out(column), edge);
+  return fmt::format("{}; correct it, say that it means a missing cell: `na_values={}`, or {}{}", found,
+                     first, leave_out(column), edge);
 }
 
 /// The unit behind a number: "kg" of "27 kg"; empty where there is none, or digits are in it.
@@ -186,25 +207,34 @@ Verdict text_or_mistake(const DataTable& table, const Column& column) {
                          CellKind::date,
                          CellKind::month_day_year,
                          CellKind::day_month_year,
-                         CellKind::time,
                          commas ? CellKind::decimal_comma : CellKind::amount,
                          commas ? CellKind::amount : CellKind::decimal_comma};
   std::array<Index, kinds.size()> of{};
   Index words = 0, others = 0;
+  constexpr std::size_t kFewWords = 3;
   std::unordered_set<std::string_view> different;
-  const bool few_words = for_each_cell(column, [&](Index, std::string_view cell) {
+  std::set<std::string_view> different_words;
+  for_each_cell(column, [&](Index, std::string_view cell) {
     bool word = true;
     for (std::size_t k = 0; k < kinds.size(); ++k)
-      if (value_of(cell, kinds[k])) {
+      if (kinds[k] == CellKind::date ? is_day(cell) : value_of(cell, kinds[k]).has_value()) {
         ++of[k];
         word = false;
       }
     ++(word ? words : others);
-    different.insert(cell);
-    return table.n() < 10 || 10 * words <= table.n();
+    if (word && different_words.size() <= kFewWords) different_words.insert(cell);
+    if (different.size() <= kFew) different.insert(cell);
+    return true;
   });
-  if (!few_words || others == 0 || (others < 9 * words && table.n() >= 10))
+  const bool few_words = table.n() < 10 || 10 * words <= table.n();
+  if (!few_words || others == 0 || (others < 9 * words && table.n() >= 10)) {
+    if (others > words && different_words.size() <= kFewWords && different.size() > kFew)
+      return {
+          CellKind::text, "",
+          fmt::format("all but {} are numbers or dates (`na_values` takes words that mean a missing cell)",
+                      excerpt(std::vector<std::string>(different_words.begin(), different_words.end())))};
     return {CellKind::text, "", unreadable(column)};
+  }
   const CellKind is = kinds[static_cast<std::size_t>(std::ranges::max_element(of) - of.begin())];
   std::vector<Index> strays;
   std::string_view example;
@@ -224,10 +254,31 @@ Verdict text_or_mistake(const DataTable& table, const Column& column) {
           fmt::format("all but {} are {}{}", quoted(first), several(is, example), advice)};
 }
 
+/// That a cell could be another number.
+std::string in_two_ways(const Column& column, Index record, CellKind other) {
+  const std::string_view cell = column.cells[record];
+  return fmt::format("{} could be {}, if `decimal={}`", quoted(cell), *value_of(cell, other),
+                     other == CellKind::decimal_comma ? ',' : '.');
+}
+
+/// The same of a column of numbers such as 1.369 and 851, where no comma separates and nothing else decides.
+std::string may_be_thousands(const DataTable& table, const Column& column, bool points) {
+  if (table.comma_separates || table.decimal != 0 || points) return "";
+  std::optional<Index> record;
+  const bool all = for_each_cell(column, [&](Index i, std::string_view cell) {
+    const auto other = value_of(cell, CellKind::decimal_comma);
+    if (other && *other != *value_of(cell, CellKind::number)) record = i;
+    return other.has_value();
+  });
+  return all && record ? in_two_ways(column, *record, CellKind::decimal_comma) : "";
+}
+
+/// `points`: other columns have decimal points beyond doubt.
 Verdict verdict_of(const DataTable& table, const Column& column, const Readings& ways, Ways decimals,
-                   Ways days) {
+                   Ways days, bool points) {
   constexpr auto kPoint = CellKind::amount, kComma = CellKind::decimal_comma;
-  if (ways.is == CellKind::number && !(decimals.second && ways.decimals.first)) return {ways.is};
+  if (ways.is == CellKind::number && !(decimals.second && ways.decimals.first))
+    return {ways.is, "", may_be_thousands(table, column, points)};
   if (ways.is == CellKind::truth || ways.is == CellKind::date || ways.is == CellKind::time) return {ways.is};
   if (ways.days.first && ways.days.second && days.second) {
     const auto record = differs(column, CellKind::month_day_year, CellKind::day_month_year);
@@ -246,7 +297,9 @@ Verdict verdict_of(const DataTable& table, const Column& column, const Readings&
     if (ways.is == CellKind::number) return {ways.is};
     if (record && (decimals.first || column.cells[*record].find(',') == std::string_view::npos))
       return {kPoint};
-    return {table.comma_separates ? kPoint : kComma};
+    const CellKind is = table.comma_separates ? kPoint : kComma;
+    return {is, "",
+            record && table.decimal == 0 ? in_two_ways(column, *record, is == kPoint ? kComma : kPoint) : ""};
   }
   if (ways.decimals.first) return {kPoint};
   if (ways.decimals.second) return {kComma};
@@ -266,7 +319,9 @@ std::string refuse_number(const DataTable& table, const Column& column, Index re
   const std::string_view cell = column.cells[record];
   const std::string which = fmt::format("{}: {}", table.where(record, column), quoted(cell));
   return lowered(cell).find("inf") != std::string::npos
-             ? fmt::format("{} is not finite; expected a finite number", which)
+             ? fmt::format(
+                   "{} is not finite; expected a finite number, or `na_values={}` if it means a missing cell",
+                   which, cell)
              : fmt::format("{} is outside the range of double precision", which);
 }
 
@@ -306,9 +361,20 @@ void read_cells(DataTable& table) {
     for (Readings& is : ways)
       if (is.is != CellKind::number) (decimals.first ? is.decimals.second : is.decimals.first) = false;
   }
+  bool points = false;
+  for (std::size_t j = 0; j < ways.size() && !table.comma_separates && !points; ++j)
+    points =
+        ways[j].is == CellKind::number && !for_each_cell(table.columns[j], [](Index, std::string_view cell) {
+          return cell.find('.') == std::string_view::npos || value_of(cell, CellKind::decimal_comma);
+        });
   for (std::size_t j = 0; j < ways.size(); ++j) {
     Column& column = table.columns[j];
-    Verdict verdict = verdict_of(table, column, ways[j], decimals, days);
+    if (column.categories) {
+      column.fault.clear(), column.note.clear();
+      read_as(table, column, CellKind::text);
+      continue;
+    }
+    Verdict verdict = verdict_of(table, column, ways[j], decimals, days, points);
     if (verdict.is == CellKind::amount || verdict.is == CellKind::decimal_comma)
       if (std::string fault = refuse_two_units(table, column, verdict.is); !fault.empty())
         verdict = {CellKind::text, std::move(fault)};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "tables/cells.hpp"
@@ -17,12 +18,23 @@ std::string spelling_key(std::string_view name) {
   return key;
 }
 
-Index place_of(const std::vector<std::string>& names, std::string_view name, bool joined) {
-  auto found = std::ranges::find(names, name);
-  if (found == names.end() && joined)
-    found =
-        std::ranges::find(names, spelling_key(name), [](const std::string& n) { return spelling_key(n); });
-  return found == names.end() ? -1 : found - names.begin();
+NameIndex::NameIndex(const std::vector<std::string>& names, bool joined) {
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const auto place = static_cast<Index>(k);
+    exact_.emplace(names[k], place);
+    if (joined) keys_.emplace(spelling_key(names[k]), place);
+    if (const auto number = number_of(names[k]); number && !std::isnan(number->value))
+      numbers_.emplace(number->value, place);
+  }
+}
+
+Index NameIndex::place(std::string_view name) const {
+  if (const auto found = exact_.find(std::string(name)); found != exact_.end()) return found->second;
+  if (!keys_.empty())
+    if (const auto found = keys_.find(spelling_key(name)); found != keys_.end()) return found->second;
+  if (const auto number = number_of(name); number && !std::isnan(number->value))  // 3.0 is 3
+    if (const auto found = numbers_.find(number->value); found != numbers_.end()) return found->second;
+  return -1;
 }
 
 std::string several_spellings(const std::string& where, const std::vector<std::string>& names) {

@@ -106,6 +106,16 @@ double median_of(const Column& column, const std::vector<Index>& records) {
   return *middle;
 }
 
+/// The unit of its cells, which is one of those that have any; nothing is nothing in any unit.
+std::string unit_in(const Column& column) {
+  for (Index i = 0; i < column.cells.size(); ++i)
+    if (column.numbers[to_size(i)] == 0)
+      continue;
+    else if (const std::string_view unit = unit_of(column.cells[i]); !unit.empty())
+      return std::string(unit);
+  return "";
+}
+
 bool is_hole(const Column& column, Index record) {
   return column.missing > 0 && (column.numbers.empty() ? is_missing(column.cells[record])
                                                        : std::isnan(column.numbers[to_size(record)]));
@@ -188,6 +198,10 @@ class ColumnRemarks {
     add(fmt::format("read: {} as {}", column.called(), name(column.is)));
     ++read_[name(column.is)];
   }
+  void in_two_ways(const std::string& remark) {
+    if (two_ways_++ == 0) first_of_two_ways_ = remark;
+    add(remark);
+  }
   void categories(Index indicators, const std::string& remark) {
     add(remark);
     ++categories_;
@@ -206,6 +220,11 @@ class ColumnRemarks {
       to_.brief.insert(to_.brief.end(), lines_.begin(), lines_.end());
       return;
     }
+    if (two_ways_ > 0)
+      to_.brief.push_back(
+          first_of_two_ways_ +
+          (two_ways_ > 1 ? fmt::format("; so in {}", count(two_ways_ - 1, "more column", "more columns"))
+                         : ""));
     std::vector<std::string> parts;
     for (const auto& [kind, columns] : read_) parts.push_back(fmt::format("{} read as {}", columns, kind));
     if (categories_ > 0)
@@ -216,7 +235,8 @@ class ColumnRemarks {
                                   count(cells_, "missing cell", "missing cells"), filled_));
     if (!left_out_.empty())
       parts.push_back(fmt::format("{} left out ({})", left_out_.size(), excerpt(left_out_)));
-    to_.brief.push_back(fmt::format("columns: {}; `verbose` says it of each", fmt::join(parts, ", ")));
+    if (!parts.empty())
+      to_.brief.push_back(fmt::format("columns: {}; `verbose` says it of each", fmt::join(parts, ", ")));
   }
 
  private:
@@ -228,7 +248,8 @@ class ColumnRemarks {
   Choice& to_;
   std::vector<std::string> lines_, left_out_;
   std::map<std::string, Index> read_;
-  Index categories_ = 0, indicators_ = 0, filled_ = 0, cells_ = 0;
+  std::string first_of_two_ways_;
+  Index categories_ = 0, indicators_ = 0, filled_ = 0, cells_ = 0, two_ways_ = 0;
 };
 
 Uses uses_of(const DataTable& table, std::optional<Index> target, const TableChoice& choice,
@@ -364,8 +385,9 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
   const Uses uses = uses_of(table, target, choice, remarks);
   made.id = uses.id;
   if (uses.features.empty())
-    throw DataError(
-        fmt::format("{}: no column is left for features; `features=all` takes all of them", table.name));
+    throw DataError(fmt::format("{}: no column is left for features; `features=all` takes all of them{}",
+                                table.name,
+                                table.columns.size() == 1 ? ", `delimiter` says what separates cells" : ""));
   if (target) {
     const Column& column = table.columns[to_size(*target)];
     made.encoding.target = column.name;
@@ -376,8 +398,6 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
   made.encoding.joined = choice.joined;
   std::set<Index> forced;
   for (const std::string& name : choice.categories) forced.insert(column_of(table, name, "one_hot"));
-  for (const Index j : uses.features)
-    if (table.columns[to_size(j)].categories) forced.insert(j);
   for (const Index j : uses.features)
     if (!forced.contains(j)) check_usable(table.columns[to_size(j)]);
 
@@ -429,6 +449,7 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
       if (input.categories.empty()) input.categories = {""};
       input.flag = missing > 0;
     } else {
+      if (column.is == CellKind::amount || column.is == CellKind::decimal_comma) input.unit = unit_in(column);
       input.fill = median_of(column, made.records);  // other tables may have missing cells
       input.flag = missing > 0;
     }
@@ -449,7 +470,10 @@ Choice choose_columns(const DataTable& table, std::optional<Index> target, const
       remarks.filled(missing, fmt::format("filled: {}, {} by the median {} and a flag", column.called(),
                                           count(missing, "cell", "cells"), input.fill));
     }
-    if (input.is != CellKind::text && column.is != CellKind::number) remarks.read(column);
+    if (input.is != CellKind::text && !column.note.empty())
+      remarks.in_two_ways(fmt::format("read: {} as {}: {}", column.called(), name(column.is), column.note));
+    else if (input.is != CellKind::text && column.is != CellKind::number)
+      remarks.read(column);
     if (input.is != CellKind::text && column.rounded > 0)
       remarks.say(fmt::format(
           "rounded: {} of {} to the nearest double: what differs in later digits alone is the same",
@@ -491,8 +515,17 @@ std::vector<const Column*> find_inputs(const DataTable& table, const Encoding& e
 }
 
 /// The number in a cell; NaN where it is missing.
-double number_in(const DataTable& table, const Column& column, Index i, CellKind is) {
-  if (column.is == is && column.fault.empty()) return column.numbers[to_size(i)];
+double number_in(const DataTable& table, const Column& column, Index i, const Input& input) {
+  const CellKind is = input.is;
+  const bool nothing = !column.numbers.empty() && column.numbers[to_size(i)] == 0;
+  if (is != CellKind::text && !nothing && !is_missing_number(column.cells[i]))
+    if (const std::string_view unit = unit_of(column.cells[i]);
+        unit != input.unit && (unit == "%" || input.unit == "%" || (!unit.empty() && !input.unit.empty())))
+      throw DataError(fmt::format("{}: found '{}', and the model's data are in {}; write all in one unit",
+                                  table.where(i, column), excerpt(column.cells[i]),
+                                  input.unit.empty() ? "no unit" : input.unit));
+  const bool typed = table.decimal == '.' && column.is == CellKind::number && is != CellKind::text;
+  if ((column.is == is || typed) && column.fault.empty()) return column.numbers[to_size(i)];
   const std::string_view cell = column.cells[i];
   if (is_missing_number(cell)) return std::numeric_limits<double>::quiet_NaN();
   const auto value = value_of(cell, is);
@@ -502,22 +535,31 @@ double number_in(const DataTable& table, const Column& column, Index i, CellKind
   // 1.234 is another number where commas stand for points; a date may be read in two ways, as the model does.
   if (column.is != CellKind::text && !is_date(column.is) && *value != column.numbers[to_size(i)])
     throw DataError(
-        fmt::format("{}: '{}' is {} as {}, but {} as {}, as in the data of the model; write it as there",
+        fmt::format("{}: '{}' is {} as {}, but {} as {}, as in the data of the model; write it as there{}",
                     table.where(i, column), cell.substr(0, 80), column.numbers[to_size(i)], name(column.is),
-                    *value, name(is)));
+                    *value, name(is),
+                    is == CellKind::decimal_comma ? ", or say `decimal=,`"
+                    : is == CellKind::amount      ? ", or say `decimal=.`"
+                                                  : ""));
   return *value;
 }
 
 /// Of the cell of a record; throws for a cell that is no number of the kind that an input is.
 bool is_missing_in(const DataTable& table, const Column& column, Index record, const Input& input) {
-  return input.categories.empty() ? std::isnan(number_in(table, column, record, input.is))
+  return input.categories.empty() ? std::isnan(number_in(table, column, record, input))
                                   : is_missing(column.cells[record]);
 }
 
 /// Whether it is a category that the model's data did not have.
-bool is_unknown_in(const Column& column, Index record, const Input& input, bool joined) {
-  return !input.categories.empty() && !is_missing(column.cells[record]) &&
-         place_of(input.categories, column.cells[record], joined) < 0;
+bool is_unknown_in(const Column& column, Index record, const NameIndex& categories) {
+  return !is_missing(column.cells[record]) && categories.place(column.cells[record]) < 0;
+}
+
+/// The categories of each input.
+std::vector<NameIndex> names_of_inputs(const Encoding& encoding) {
+  std::vector<NameIndex> names;
+  for (const Input& input : encoding.inputs) names.emplace_back(input.categories, encoding.joined);
+  return names;
 }
 
 }  // namespace
@@ -526,13 +568,14 @@ void internal::treat_missing(const DataTable& table, const Encoding& encoding, c
                              bool unknown_is_missing, Choice& choice) {
   check_missing(missing);
   const std::vector<const Column*> columns = find_inputs(table, encoding);
+  const std::vector<NameIndex> categories = names_of_inputs(encoding);
   std::vector<Index> holes(columns.size()), unknown(columns.size());  // of an input
   std::vector<Index> whole;
   for (const Index i : choice.records) {
     bool any = false;
     for (std::size_t k = 0; k < columns.size(); ++k) {
       const Input& input = encoding.inputs[k];
-      if (unknown_is_missing && is_unknown_in(*columns[k], i, input, encoding.joined))
+      if (unknown_is_missing && !input.categories.empty() && is_unknown_in(*columns[k], i, categories[k]))
         ++unknown[k];
       else if (!is_missing_in(table, *columns[k], i, input))
         continue;
@@ -574,19 +617,20 @@ RowMatrix encode(const DataTable& table, const Encoding& encoding, const std::ve
   for (std::size_t k = 0; k < columns.size(); ++k) {
     const Input& input = encoding.inputs[k];
     const Column& column = *columns[k];
+    const NameIndex categories(input.categories, encoding.joined);
     const auto wide =
         input.categories.size() == 2 ? Index{1} : std::max(Index{1}, std::ssize(input.categories));
     for (Index row = 0; row < X.rows(); ++row) {
       const Index i = records[to_size(row)];
       bool missing = false;
       if (input.categories.empty()) {
-        const double value = number_in(table, column, i, input.is);
+        const double value = number_in(table, column, i, input);
         missing = std::isnan(value);
         X(row, at) = missing ? input.fill : value;
       } else if (missing = is_missing(column.cells[i]) ||
-                           (unknown_is_missing && is_unknown_in(column, i, input, encoding.joined));
+                           (unknown_is_missing && is_unknown_in(column, i, categories));
                  !missing) {
-        const Index category = place_of(input.categories, column.cells[i], encoding.joined);
+        const Index category = categories.place(column.cells[i]);
         if (category < 0)
           throw DataError(fmt::format(
               "{}: '{}' is a category that the model's data did not have: {}; `unknown=missing` takes "

@@ -465,6 +465,11 @@ void conclude(CertifyResult& result, const std::string& vanishes, bool deep) {
     const auto& b = result.bottleneck;
     if (b.size() < 2 || (result.bottleneck_distance == 0 && !result.bottleneck_antipodal))
       return std::string();
+    constexpr double kFew = 0.2;  // of the eigenvector, for the two
+    if (const double share = b[0].weight + b[1].weight; !result.tail && share < kFew)
+      return fmt::format(
+          "\nNo few samples hold it down: the two that do most have {:.2g} % of its eigenvector.",
+          100 * share);
     return fmt::format("\n{} is held down most by samples {} and {}, {} {:.3g}.",
                        result.tail ? "This bound" : "It", describe(b[0].sample), describe(b[1].sample),
                        result.bottleneck_antipodal ? "opposite up to" : "distance",

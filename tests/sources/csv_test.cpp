@@ -258,7 +258,7 @@ TEST_F(Csv, LinesAboveTheTableAreSkippedAndSaid) {
        {"above the table: 1 line not read ('Report'); `skip` says how many"}},
       {"Report,,\n,,\na,b,c\n1,2,3\n4,5,6\n",
        {"above the table: 2 lines not read ('Report,,', ..); `skip` says how many"}},
-      {"a,b,c\nmm,mm,kg\n1,2,3\n4,5,6\n", {"left out: line 2, units ('mm', ..)"}},
+      {"a,b,c\nmm,mm,kg\n1,2,3\n4,5,6\n", {"left out: line 2, units ('mm', ..); `skip=0` keeps it"}},
       {"a,b,c\n1,2,3,\n4,5,6,\n", {"left out: the empty field behind the last column of 2 records"}},
       {"a,b,c\n1,2,3\n# half of it\n4,5,6\n", {"left out: 1 line beginning with #"}},
       {"a,b,c\n1,2,3\n4,5,6\nTotal,,9\n", {"left out: line 4, a total ('Total'); `skip_end=0` keeps it"}}};
@@ -275,6 +275,36 @@ TEST_F(Csv, LinesAboveTheTableAreSkippedAndSaid) {
   EXPECT_MESSAGE(DataError, read("a,b\n1,2\n#3,4,5\n\"#4\",5\n7\n"), "line 5", "found 1 fields");
 }
 
+TEST_F(Csv, NamesThatAreNumbersAreTold) {
+  using Names = std::vector<std::string>;
+  const Dataset counted = read("0,1,2\n5,6,a\n7,8,b\n9,9,a\n", {.target = "2"});
+  EXPECT_EQ(counted.X, (RowMatrix{{5, 6}, {7, 8}, {9, 9}}));
+  EXPECT_EQ(counted.feature_names, (Names{"0", "1"}));
+  EXPECT_EQ(counted.remarks.at(0),
+            "names: 0, 1, .. as pandas calls columns; `header=no` takes them for a record");
+  EXPECT_EQ(read(",0,1\n0,6,7.5\n1,8,1.5\n", {.features = "0,1"}).X, (RowMatrix{{6, 7.5}, {8, 1.5}}));
+  EXPECT_EQ(read("0,1,2\n5,6,7\n", {.header = "no"}).n(), 2);
+  EXPECT_EQ(read("0,1\n1,0\n").n(), 2) << "of two columns it may be a record";
+  std::string years = "country,2019,2020,k\n";
+  for (int i = 0; i < 24; ++i) years += fmt::format("{},{},{},{}\n", "AB"[i % 2], 30 + i, 54.5, "xyz"[i % 3]);
+  EXPECT_EQ(read(years, {.target = "k"}).n(), 24);
+}
+
+TEST_F(Csv, WhatStandsBelowTheTableIsNoRecord) {
+  const std::string table = "a,b,c\n1,2,3\n4,5,6\n";
+  const Dataset noted = read(table + "\nSource: me\n", {.target = "none"});
+  EXPECT_EQ(noted.n(), 2);
+  EXPECT_EQ(noted.remarks.at(0), "left out: line 5, a note ('Source: me'); `skip_end` says how many");
+  EXPECT_MESSAGE(DataError, read(table + "Source: me\n7,8,9\n"), "line 4", "found 1 fields, expected 3");
+  EXPECT_MESSAGE(DataError, read(table + "7\n"), "line 4", "`skip_end`");
+  EXPECT_EQ(read(table + "7\nx,y\n", {.target = "none", .skip_end = 2}).n(), 2);
+  EXPECT_MESSAGE(DataError, read(table, {.skip_end = 3}), "is empty");
+  EXPECT_MESSAGE(DataError, read("a,v,k\n37,1,10,x\n37,2,11,y\n"), "found 4 fields, expected 3");
+  std::string many = "a,b\n";
+  for (int i = 0; i < 12; ++i) many += fmt::format("{},{}\n", i * i, i % 5);
+  EXPECT_MESSAGE(DataError, read(many + "Footnote 1,2\n"), "'Footnote 1'", "`skip_end=1`");
+}
+
 TEST_F(Csv, TheFormOfATableMayBeSaid) {
   const ReadOptions form{.target = "none", .delimiter = "/", .decimal = ",", .header = "no", .skip = 1};
   EXPECT_EQ(read("1/2\n1,5/2\n3/1.000\n", form).X, (RowMatrix{{1.5, 2}, {3, 1000}}));
@@ -282,7 +312,7 @@ TEST_F(Csv, TheFormOfATableMayBeSaid) {
   EXPECT_EQ(read("5\t6\n7\t8\n", {.delimiter = "tab"}).X, (RowMatrix{{5, 6}, {7, 8}}));
   EXPECT_EQ(read("1,2\n3,4\n5,6\n", {.skip_end = 2}).X, (RowMatrix{{1, 2}}));
   EXPECT_EQ(read("a;b\n1,234;5\n2,345;6\n", {.decimal = "."}).X, (RowMatrix{{1234, 5}, {2345, 6}}));
-  EXPECT_MESSAGE(DataError, read("1,2\n", {.skip_end = 1}), "`skip_end=1` leaves no record");
+  EXPECT_MESSAGE(DataError, read("1,2\n", {.skip_end = 1}), "is empty");
   EXPECT_MESSAGE(std::invalid_argument, read("1,2\n", {.skip = -1}), "`skip` must be >= 0");
   EXPECT_MESSAGE(std::invalid_argument, read("1,2\n", {.delimiter = "::"}), "`delimiter`", "'::'");
   EXPECT_MESSAGE(std::invalid_argument, read("1,2\n", {.header = "maybe"}), "header", "maybe");
@@ -372,6 +402,9 @@ TEST_F(Csv, OtherTextFormatsAreRead) {
   EXPECT_EQ(read("@relation r\n@attribute a numeric\n@attribute b {u,v}\n@data\n{0 3}\n{1 v}\n{}\n").X,
             (RowMatrix{{3, 0}, {0, 1}, {0, 0}}))
       << "sparse";
+  EXPECT_EQ(read("@relation r\n@attribute d date \"dd/MM/yyyy\"\n@data\n01/03/1970\n").X, (RowMatrix{{59}}));
+  EXPECT_MESSAGE(DataError, read("@relation r\n@attribute d date dd/MM/yyyy\n@data\n1/3/1970\n"), "line 4",
+                 "'1/3/1970'", "'dd/MM/yyyy'");
   EXPECT_MESSAGE(DataError, read("@relation r\n@attribute a numeric\n@data\n1,2\n"), "line 4",
                  "found 2 cells, expected 1");
   EXPECT_MESSAGE(DataError, read("@relation r\n@attribute a odd\n@data\n1\n"), "line 2", "type 'odd'");
@@ -384,6 +417,11 @@ TEST_F(Csv, OtherTextFormatsAreRead) {
   EXPECT_EQ(sparse.y, (Vector{{1, 0, 1}}));
   EXPECT_EQ(read("0.5 0:1 1:2\n1.5 0:3\n").X, (RowMatrix{{1, 2}, {3, 0}})) << "indices from 0";
   EXPECT_MESSAGE(DataError, read_dataset(write("t.svm", "1 1:2 2:3\n1 1:2 1:3\n")), "line 2: index 1 twice");
+
+  const Dataset train = read("1 1:1 3:2\n0 2:1\n");
+  const Source shorter = open_source(write("new.svm", "1 1:5 2:1\n0 1:1\n"), {});
+  EXPECT_EQ(select_test(train, shorter, {}).X, (RowMatrix{{5, 1, 0}, {1, 0, 0}}));
+  EXPECT_MESSAGE(DataError, read("1,2 1:1 3:2\n0 1:1 2:1\n"), "line 1: label '1,2'", "one number a record");
 
   const Dataset series =
       read("#comment\n@problemName P\n@classLabel true a b\n@data\n1,2,3:4,5:a\n6,7:8,9:b\n0,1,2:3,?:a\n");

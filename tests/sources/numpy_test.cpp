@@ -351,6 +351,8 @@ TEST_F(Npy, NamesWhatIsWrongWithAnArchive) {
 TEST_F(Npy, AZipOfOneTableIsThatTable) {
   archive("t.zip", {{"__MACOSX/._t.csv", "x"}, {"folder/t.csv", "a,y\n1,0.5\n2,1.5\n"}});
   EXPECT_EQ(read_dataset(path("t.zip")).X, (RowMatrix{{1}, {2}}));
+  archive("readme.zip", {{"t.csv", "a,y\n1,0.5\n2,1.5\n"}, {"README.txt", "a table"}});
+  EXPECT_EQ(read_dataset(path("readme.zip")).n(), 2);
   archive("two.zip", {{"a.csv", "1,2\n"}, {"b.csv", "1,2\n"}});
   EXPECT_MESSAGE(DataError, read_dataset(path("two.zip")), "holds 2 files", "a.csv, b.csv");
 }

@@ -64,6 +64,12 @@ TEST_F(Tables, UnderstandsWhatPeopleWrite) {
                {"00:30:00", "36:15:00.0", 0.5, 36.25},
                {"1 days 01:30:00", "-1 days +22:00:00", 25.5, -2},
                {"PT90M", "P1DT30M", 1.5, 24.5},
+               {"2.1.1970", "31.12.69", 1, -1, ';'},
+               {"1/2/70", "12/31/69", 1, -1},
+               {"1970-W01-4", "Q2 1970", 0, 90},
+               {"1.234,56-", "−5,00", -1234.56, -5, ';'},
+               {"Fr. 1'200.-", "Fr. 7.50", 1200, 7.5, ';'},
+               {"1.200,-- €", "₹0,5", 1200, 0.5, ';'},
                {"45 162", "1 234 567", 45162, 1234567, ';'},
                {"45\u00A0162", "950", 45162, 950, ';'},
                {"45\u202F162,5", "-1\u202F000", 45162.5, -1000, ';'},
@@ -425,6 +431,53 @@ TEST_F(Tables, TextsThatRecurNameNoRecord) {
       few.remarks.at(0),
       "categories: column 1 ('t'), 3 indicators: numbers with a unit are not read; leave 'kg' out of the "
       "cells");
+}
+
+TEST_F(Tables, NumbersInTwoWaysAreSaid) {
+  EXPECT_EQ(read("a;b\n1.369;u\n851;v\n2.000;u\n").remarks.at(0),
+            "read: column 0 ('a') as number: '2.000' could be 2000, if `decimal=,`");
+  EXPECT_EQ(read("a\tb\n851,269\tu\n1,5\tv\n").remarks.at(0), "read: column 0 ('a') as decimal comma");
+  EXPECT_EQ(read("a\tb\n851,269\tu\n1,500\tv\n").remarks.at(0),
+            "read: column 0 ('a') as decimal comma: '851,269' could be 851269, if `decimal=.`");
+  EXPECT_EQ(read("a,b\n1.369,u\n2.000,v\n").remarks, Names{"categories: column 1 ('b'), 2 indicators"});
+  EXPECT_EQ(read("a;b\n0.369;u\n2.000;v\n").remarks, Names{"categories: column 1 ('b'), 2 indicators"});
+}
+
+TEST_F(Tables, AModelTakesItsOwnUnitsAndTypedNumbers) {
+  const auto as = [&](const std::string& data, const std::string& rows, const ReadOptions& options = {}) {
+    const Dataset of_model = read(data);
+    return select(open_source(write("new.csv", rows), options), options, {.encoding = &of_model.encoding}).X;
+  };
+  EXPECT_EQ(as("a;y\n20,4 %;1\n10 %;2\n", "a\n12 %\n"), (RowMatrix{{0.12}}));
+  EXPECT_MESSAGE(DataError, as("a;y\n20,4 %;1\n10 %;2\n", "a\n12.1\n"), "line 2: column 0 ('a')", "'12.1'",
+                 "are in %");
+  EXPECT_MESSAGE(DataError, as("a;y\n$5;1\n$7;2\n", "a\n€5\n"), "'€5'", "are in $");
+  EXPECT_EQ(as("a;y\n1.631,5;1\n2,5;2\n", "a\n1631.25\n", {.decimal = "."}), (RowMatrix{{1631.25}}));
+  EXPECT_MESSAGE(DataError, as("a;y\n1.631,5;1\n2,5;2\n", "a\n1.631\n"), "or say `decimal=,`");
+  EXPECT_EQ(as("a;y\n1.631,5;1\n2,5;2\n", "a\n1.631\n", {.decimal = ","}), (RowMatrix{{1631}}));
+  const Dataset forced = read("r,y\n1,0.5\n2,1.5\n3,2.5\n", {.one_hot = {"r"}});
+  EXPECT_EQ(select(open_source(write("new.csv", "r\n3.0\n"), {}), {}, {.encoding = &forced.encoding}).X,
+            (RowMatrix{{0, 0, 1}}));
+}
+
+TEST_F(Tables, AColumnThatIsMostlyNumbersIsSaid) {
+  std::string text = "z,y\n";
+  for (int i = 0; i < 60; ++i)
+    text += (i % 6 == 0 ? std::string("unknown") : std::to_string(i * i + 3)) + ",0.5\n";
+  text.replace(0, 4, "z,y\n");
+  EXPECT_MESSAGE(DataError, read(text), "no column is left");
+  const Dataset data = read("a,b,y\n" + text.substr(4, 0) + [] {
+    std::string rows;
+    for (int i = 0; i < 60; ++i)
+      rows += std::to_string(i % 7) + "," +
+              (i % 6 == 0 ? std::string("unknown") : std::to_string(i * i + 3)) + ",0.5\n";
+    return rows;
+  }());
+  EXPECT_EQ(
+      data.remarks.at(0).substr(0, 90),
+      std::string(
+          "left out: column 1 ('b'), 51 different texts in 60 records: all but unknown are numbers or dates")
+          .substr(0, 90));
 }
 
 TEST_F(Tables, AColumnThatIsNamedAndDroppedIsAMistake) {

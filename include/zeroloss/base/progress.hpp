@@ -22,12 +22,14 @@ struct ProgressReport {
 
 /// Passed by reference through every long function. A default one is silent and never cancels. The sink is
 /// called from the thread that does the work, at most every `interval_s` seconds and at the end of each
-/// stage. The flag may be set from a signal handler or another thread.
+/// stage; `begun`, if there is one, where a stage begins. The flag may be set from a signal handler or
+/// another thread.
 class Progress {
  public:
   using Sink = std::function<void(const ProgressReport&)>;
   Progress() = default;
-  explicit Progress(Sink sink, const std::atomic<bool>* cancel = nullptr, double interval_s = 0.1);
+  explicit Progress(Sink sink, const std::atomic<bool>* cancel = nullptr, double interval_s = 0.1,
+                    Sink begun = {});
 
   void stage(std::string name, double total = 0);  ///< ends the stage before, begins a new one
   void advance(double amount);                     ///< adds to `done`; throws Interrupted once cancelled
@@ -42,7 +44,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   void report(bool finished);
 
-  Sink sink_;
+  Sink sink_, begun_;
   const std::atomic<bool>* cancel_ = nullptr;
   double interval_s_ = 0.1;
   std::string stage_, note_;

@@ -39,6 +39,7 @@ struct Model {
   std::function<std::vector<Index>(const Matrix& outputs)> classes{};  ///< the classes that outputs stand for
   /// Writes it as ONNX, as export_onnx() of its kind does, with all metadata of its file.
   std::function<void(const std::filesystem::path& path)> export_onnx{};
+  Index inputs = 0;          ///< numbers of a point; 0: not known
   Encoding encoding{};       ///< of the rows of tables; empty: it is asked about numbers
   std::string signature{};   ///< of that ONNX: "x [batch, 64] float64 -> y [batch, 10], label [batch] int64"
   bool its_classes = false;  ///< select_for(): targets are of its classes; others are an error

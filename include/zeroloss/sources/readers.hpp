@@ -31,8 +31,9 @@ struct Source {
   std::string standardize = "no";            ///< what "auto" means
   double bias = 0;                           ///< what is appended if nobody asked
   std::vector<std::string> remarks{};        ///< what there is to say of how it was read, a line each
-  bool wide_points = false;                  ///< they are of integers of 64 bits
-  bool wide_numbers = false;                 ///< the targets are
+  bool sparse = false;        ///< numbers behind the d-th are 0: a file has as many as it writes
+  bool wide_points = false;   ///< they are of integers of 64 bits
+  bool wide_numbers = false;  ///< the targets are
 };
 
 /// A table that is in memory as csv. `header`: whether its first record is names; nothing: told from the
@@ -44,6 +45,9 @@ Source open_source(const std::string& source, const ReadOptions& options);
 
 /// The Source of points that are in memory already.
 std::function<RowMatrix(const std::vector<Index>&)> rows_of(RowMatrix X);
+
+/// A sparse source with d numbers a record; others, and those that have as many, as they are.
+Source widened(Source source, Index d);
 
 /// The Source that select() makes this data set of; its records are the data set's rows. `data` must outlive
 /// it.

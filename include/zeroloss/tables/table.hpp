@@ -113,6 +113,7 @@ struct Input {
   CellKind is = CellKind::number;
   std::vector<std::string> categories{};  ///< sorted; empty: a number
   double fill = 0;                        ///< for missing cells: the median
+  std::string unit{};                     ///< "%", "$", .. of the cells; empty without one
   bool flag = false;                      ///< one more number says where cells were missing
 };
 template <Is<Input> T, class Visitor>
@@ -122,6 +123,7 @@ void fields(T& input, const Visitor& visit) {
   visit(Field{"is"}, input.is);
   visit(Field{"categories"}, input.categories);
   visit(Field{"fill"}, input.fill);
+  visit(Field{"unit"}, input.unit);
   visit(Field{"flag"}, input.flag);
 }
 

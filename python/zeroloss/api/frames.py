@@ -93,7 +93,7 @@ def _labels(index: Any) -> tuple[list[str], str]:
 
 
 def _plain(cell: Any) -> Any:
-    return cell.total_seconds() if hasattr(cell, "total_seconds") else cell
+    return cell.total_seconds() / 3600 if hasattr(cell, "total_seconds") else cell
 
 
 def frame(data: Any) -> _core.Frame:
@@ -103,8 +103,8 @@ def frame(data: Any) -> _core.Frame:
         named = list(data.columns) != list(range(len(data.columns)))  # what pandas says of columns without names
         plain = data.set_axis([str(name) for name in data.columns], axis=1)
         for place, kind in enumerate(data.dtypes):
-            if getattr(kind, "kind", "") == "m":  # how long something took, in seconds
-                plain.isetitem(place, data.iloc[:, place].dt.total_seconds())
+            if getattr(kind, "kind", "") == "m":  # how long something took, in hours
+                plain.isetitem(place, data.iloc[:, place].dt.total_seconds() / 3600)
         text = plain.to_csv(index=False, header=named, na_rep="NA", lineterminator="\n")
         if "\r" in text:  # which pandas leaves without quotes, and ends a line
             text = plain.to_csv(index=False, header=named, na_rep="NA", lineterminator="\n", quoting=csv.QUOTE_ALL)
@@ -112,8 +112,8 @@ def frame(data: Any) -> _core.Frame:
     if maker == "polars":
         import polars.selectors
 
-        seconds = polars.selectors.duration().dt.total_microseconds() / 1e6
-        return _checked(data.with_columns(seconds).write_csv(null_value="NA"), True)
+        hours = polars.selectors.duration().dt.total_microseconds() / 3.6e9
+        return _checked(data.with_columns(hours).write_csv(null_value="NA"), True)
     index = [name for name in (data.schema.pandas_metadata or {}).get("index_columns", []) if isinstance(name, str)]
     index += [name for name in data.column_names if re.fullmatch(r"__index_level_\d+__", name)]
     kept = [name for name in data.column_names if name not in index]  # but pandas's index
