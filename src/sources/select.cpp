@@ -517,7 +517,8 @@ Source source_of(const Dataset& data) {
 Source widened(Source source, Index d) {
   if (!source.sparse || source.d >= d) return source;
   for (Index j = source.d; j < d && !source.feature_names.empty(); ++j)
-    source.feature_names.push_back(fmt::format("{}", std::stoll(source.feature_names.front()) + j));
+    source.feature_names.push_back(
+        fmt::format("{}", parsed_integer<Index>(source.feature_names.front()).value_or(0) + j));
   source.remarks.push_back(
       fmt::format("svmlight: {} more numbers, 0, as in the data of the model", d - source.d));
   source.points = [points = std::move(source.points), d](const std::vector<Index>& records) {

@@ -83,8 +83,8 @@ TEST_F(Command, ARefusedRunLeavesNoFolder) {
 // "Zero loss" and steps mean something of a loss alone.
 TEST_F(Command, TheLossStandsOnceBesideZeroLossAndSteps) {
   const std::string
-      classes = "||f - y||^2/2, y = -1 or 1 for classes; summed over samples, steps multiply its gradient\n",
-      numbers = "||f - y||^2/2; summed over samples, steps multiply its gradient\n",
+      classes = "||f - y||^2/2, y = -1 or 1 for classes; summed over samples, steps multiply its gradient",
+      numbers = "||f - y||^2/2; summed over samples, steps multiply its gradient",
       model = ZEROLOSS_SOURCE_DIR "/examples/digits.onnx";
   for (const auto& [arguments, loss] : std::vector<std::pair<Arguments, std::string>>{
            {{"certify", "digits", "--n", "40"}, classes},
