@@ -154,12 +154,12 @@ def test_frames_without_names_and_of_one_column():
 BIG = [9007199254740993, 9007199254740992, 9007199254740993]
 
 
-def test_durations_are_seconds_and_lone_carriage_returns_are_text():
+def test_durations_are_hours_and_lone_carriage_returns_are_text():
     minutes = pandas.to_timedelta(np.arange(12) * 37, unit="min")
     frame = pandas.DataFrame({"took": minutes, "a\rb": ["u\rv", "w", "x"] * 4, "y": np.arange(12) % 2})
     data = zeroloss.read_dataset(frame, target="y", standardize="no", bias=0)
     assert data.feature_names[0] == "took"
-    np.testing.assert_array_equal(data.X[:, 0], np.arange(12) * 37 * 60.0)
+    np.testing.assert_array_equal(data.X[:, 0], np.arange(12) * 37 * 60.0 / 3600)
     assert len(data.feature_names) == 4
 
 

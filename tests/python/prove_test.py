@@ -509,8 +509,11 @@ def test_results_pickle_with_the_graph_they_came_from(tmp_path):
 def test_fewer_classes_than_outputs_have_to_be_named():
     network, (X, y) = drawn(outputs=5), points(classes=3)
     right = int(np.sum(np.argmax(network(X), axis=1) == y))
-    for labels in (y, [f"class {label}" for label in y]):
-        said = r"3 classes .*, but the network has 5 outputs .* class_names=" + (r"range\(5\)" if labels is y else "")
+    numbered = zeroloss.prove(network, X, y)  # 0 among them: they count from 0
+    assert numbered.networks[0].right == right
+    assert "outputs 0 to 4 are 0, 1, 2, 3, 4: the labels of X, y (0, 1, 2) are such numbers" in numbered.remarks[0]
+    for labels, asked in ((y + 1, r"range\(5\)"), ([f"class {label}" for label in y], "")):
+        said = rf"3 classes .*, but the network has 5 outputs .* class_names={asked}"
         with pytest.raises(zeroloss.DataError, match=said):
             zeroloss.prove(network, X, labels)
     for names in (range(5), np.arange(5.0), ["0..4"], "01234"[:5]):
@@ -805,8 +808,8 @@ def test_one_hot_targets_are_classes():
         found = zeroloss.prove(network, X, numbers).networks[0].largest_error
         largest = np.abs(network(X) - numbers).max()
         assert abs(found - largest) <= 3 * rounding(network, X).max() + 2.0**-28 * largest
-    with pytest.raises(zeroloss.DataError, match="2 classes"):
-        zeroloss.prove(network, X, Y[:, :1])
+    column, flat = zeroloss.prove(network, X, Y[:, :1]), zeroloss.prove(network, X, Y[:, 0])
+    assert column.networks[0].right == flat.networks[0].right
 
 
 @pytest.mark.parametrize(("ending", "advice"), [("pt", "save_file"), ("PTH", r"torch\.onnx\.export"),

@@ -109,6 +109,8 @@ def model_of(model: Model) -> _core.Model:
         network = model.network if isinstance(model, (FitResult, MemorizeResult)) else model
     if network is None:
         raise ValueError("predict: the result has no network")
+    if not isinstance(network, (Network, KernelNetwork, Memorizer, DeepNetwork, GraphNetwork)):
+        raise TypeError(f"predict: model has to be a result, a network or a path; got {model!r}")
     return _core.Model(network)
 
 
