@@ -6,7 +6,6 @@
 #include <map>
 
 #include "tables/cells.hpp"
-#include "tables/dates.hpp"
 #include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
@@ -74,11 +73,6 @@ Usual usual_count(const std::vector<Line>& lines, char separator) {
   for (const Line& line : lines) ++times[count_outside(line.text, separator)];
   const auto most = std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; });
   return most == times.end() ? Usual{} : Usual{most->first, most->second};
-}
-
-bool is_quantity(std::string_view cell) {
-  return value_of(cell, CellKind::number) || value_of(cell, CellKind::amount) ||
-         value_of(cell, CellKind::decimal_comma) || is_day(cell);
 }
 
 std::vector<std::string> cells_of(std::string_view line, char separator) {

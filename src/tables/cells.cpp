@@ -59,8 +59,6 @@ std::string_view unit_of(std::string_view cell) {
 
 namespace {
 
-bool digits(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
-
 /// Infinite where a double does not hold it.
 std::optional<double> plain(std::string_view cell) {
   const auto found = number_of(cell);
@@ -80,7 +78,7 @@ std::optional<std::string> ungrouped(std::string_view whole, char separates) {
   if (whole.starts_with('0') || whole.ends_with(separates)) return {};
   for (bool first = true; !whole.empty(); first = false) {
     const std::string_view group = whole.substr(0, whole.find(separates));
-    if (!digits(group) || (first ? group.size() > 3 : group.size() != 3)) return {};
+    if (!all_digits(group) || (first ? group.size() > 3 : group.size() != 3)) return {};
     text += group;
     whole.remove_prefix(std::min(whole.size(), group.size() + 1));
   }
@@ -179,6 +177,13 @@ std::optional<double> value_of(std::string_view cell, CellKind is) {
   }
   __builtin_unreachable();
 }
+
+bool is_quantity(std::string_view cell) {
+  return value_of(cell, CellKind::number) || value_of(cell, CellKind::amount) ||
+         value_of(cell, CellKind::decimal_comma) || is_day(cell);
+}
+
+bool all_digits(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
 
 }  // namespace internal
 }  // namespace zeroloss

@@ -30,4 +30,11 @@ std::string_view unit_of(std::string_view cell);
 
 std::optional<double> value_of(std::string_view cell, CellKind is);
 
+/// Whether it is a number, however it is written, or a day of the calendar in digits; months by name and
+/// times are words here.
+bool is_quantity(std::string_view cell);
+
+/// Whether there is nothing but digits, one or more.
+bool all_digits(std::string_view text);
+
 }  // namespace zeroloss::internal

@@ -13,8 +13,6 @@
 namespace zeroloss::internal {
 namespace {
 
-bool all_digits(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
-
 /// A number of digits alone, perhaps with a fraction.
 std::optional<double> unsigned_number(std::string_view text) {
   const auto found = number_of(text);

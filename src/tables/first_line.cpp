@@ -9,19 +9,13 @@
 #include <string_view>
 
 #include "tables/cells.hpp"
-#include "tables/dates.hpp"
 #include "zeroloss/base/text.hpp"
 
 namespace zeroloss::internal {
 namespace {
 
 /// What may be a name. Truth values may: f, n, t and y are also letters.
-bool is_word(std::string_view cell) {
-  if (is_missing(cell)) return false;
-  for (const CellKind kind : {CellKind::number, CellKind::amount, CellKind::decimal_comma})
-    if (value_of(cell, kind)) return false;
-  return !is_day(cell);
-}
+bool is_word(std::string_view cell) { return !is_missing(cell) && !is_quantity(cell); }
 
 /// A whole number below 10^9 without signs; -1 for anything else.
 Index count_in(std::string_view cell) {
@@ -45,10 +39,8 @@ bool counts_columns(const Words& first, const Words& second) {
 }
 
 bool names_columns(const Words& first, const Words& second) {
-  const auto is_quantity = [](std::string_view cell) {
-    return !cell.empty() && !is_missing(cell) && !is_word(cell);
-  };
-  const bool has_numbers = std::ranges::any_of(first, is_quantity);
+  const bool has_numbers = std::ranges::any_of(
+      first, [](std::string_view cell) { return !is_missing(cell) && is_quantity(cell); });
   for (std::size_t j = 0; j < first.size(); ++j)
     if (is_word(first[j]) &&
         (j >= second.size() || (is_missing(second[j]) ? !has_numbers : !is_word(second[j]))))
